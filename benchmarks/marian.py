@@ -19,8 +19,9 @@ from typing import Any
 
 import torch
 
+from benchmarks import translation
 from benchmarks.harness import Contender, Ring, median, table
-from benchmarks.translation import BEAM, CT2, MARIAN, OURS, Answer, Request, convert
+from benchmarks.translation import BEAM, CT2, MARIAN, OURS, Answer, Request
 from xformer.device import prepare
 from xformer.hub import checkpoint, imported
 from xformer.pieces import EOS, PAD
@@ -94,26 +95,12 @@ class Marian:
         return answer
 
 
-class CTranslate2:
+class CTranslate2(translation.CTranslate2):
     def __init__(self, folder: Path, threads: int) -> None:
-        import ctranslate2
+        super().__init__(folder / "ours", "float32", threads)
 
-        loaded = checkpoint.load(folder / "ours")
-        self.pieces = loaded.tokenizer.pieces(range(len(loaded.tokenizer)))
-        self.ids = {piece: i for i, piece in enumerate(self.pieces)}
-        with tempfile.TemporaryDirectory() as place:
-            convert(loaded.model, loaded.tokenizer, Path(place))
-            self.translator = ctranslate2.Translator(place, device="cpu", compute_type="float32", inter_threads=1,
-                                                     intra_threads=threads)
-
-    def __call__(self, request: Request) -> Answer:
-        answer = []
-        for call in request.calls():
-            sources = [[*(self.pieces[i] for i in s), "</s>"] for s in request.sources[call]]
-            results = self.translator.translate_batch(sources, beam_size=request.beam, length_penalty=1.0,
-                                                      max_decoding_length=PIECES)
-            answer += [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
-        return answer
+    def limit(self, sources: Sequence[Sequence[int]]) -> int:
+        return PIECES
 
 
 def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:

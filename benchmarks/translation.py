@@ -312,9 +312,13 @@ class CTranslate2:
             sources = [[*(self.pieces[i] for i in s), "</s>"] for s in request.sources[call]]
             results = self.translator.translate_batch(
                 sources, beam_size=request.beam, length_penalty=1.0,
-                max_decoding_length=limit(request.sources[call]))
+                max_decoding_length=self.limit(request.sources[call]))
             answer += [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
         return answer
+
+    def limit(self, sources: Sequence[Sequence[int]]) -> int:
+        """The most pieces of a translation of these sources."""
+        return limit(sources)
 
 
 def contenders(folder: Path) -> list[Contender]:

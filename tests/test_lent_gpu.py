@@ -173,7 +173,7 @@ RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cr
 @pytest.mark.parametrize(("kind", "checkpoint"), [(Service, "tiny_checkpoint"), (SentimentService, "tiny_classifier"),
                                                   (Writer, "tiny_writer")])
 def test_every_public_method_that_runs_the_model_is_lent_a_gpu(request, monkeypatch, kind, checkpoint):
-    """A new method is either marked by `computes`, or stands above and is seen to run no model."""
+    """A new method is lent one, or stands in `lent_gpu.INSTANT` and above, and is seen to run no model."""
     of_checkpoints = {name for name in vars(ModelService) if not name.startswith("_")} - {"blocks"}
     public = {name for name in dir(kind) if not name.startswith("_")} - of_checkpoints
     methods = {name for name in public if callable(getattr(kind, name))}

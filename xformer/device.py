@@ -6,7 +6,7 @@ import torch
 
 from xformer import products
 from xformer.model import Network
-from xformer.results import Message, UserError
+from xformer.results import Message, UserError, refusing
 
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
 THREADS = torch.get_num_threads()  # that larger batches use
@@ -20,11 +20,10 @@ def choose_device(name: str | None = None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
+    with refusing((RuntimeError, AssertionError, NotImplementedError), lambda _: (
+            Message.of("error_device", device=str(name)))):
         device = torch.device(name)
         torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UserError(Message.of("error_device", device=str(name))) from error
     return device
 
 

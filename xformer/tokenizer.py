@@ -15,7 +15,7 @@ from typing import Any
 import sentencepiece
 
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, WORD_START
-from xformer.results import Message, UserError
+from xformer.results import Message, UserError, refusing
 
 # What is worth a piece of its own in a vocabulary of Latin script: its letters with every mark, and signs of amounts,
 # addresses, formulas and quotation. Everything else can be spelled in bytes.
@@ -35,10 +35,8 @@ class Tokenizer:
     def __init__(self, model: bytes) -> None:
         """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
         self.model = model
-        try:
+        with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
             self._sp = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except (RuntimeError, TypeError) as error:
-            raise ValueError("it is not a SentencePiece model") from error
         ids = (self._sp.pad_id(), self._sp.unk_id(), self._sp.bos_id(), self._sp.eos_id())
         if ids != (PAD, UNK, BOS, EOS):
             raise ValueError(f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}")
@@ -69,15 +67,14 @@ class Tokenizer:
         fold_case: capitals are read as small letters, in learning and ever after.
         """
         model = io.BytesIO()
-        try:
+        with refusing(RuntimeError, lambda error: ValueError(
+                f"a vocabulary of {vocab_size} pieces cannot be learned from this text; choose another size or give "
+                f"more text ({str(error).splitlines()[-1]})")):
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, model_type="unigram",
                 character_coverage=0.9999, split_digits=True, num_threads=threads, minloglevel=2,
                 normalization_rule_name="nmt_nfkc_cf" if fold_case else "nmt_nfkc",
                 pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS)
-        except RuntimeError as error:
-            raise ValueError(f"a vocabulary of {vocab_size} pieces cannot be learned from this text; "
-                             f"choose another size or give more text ({str(error).splitlines()[-1]})") from error
         return cls(model.getvalue())
 
     def extended(self) -> Tokenizer:
@@ -93,7 +90,7 @@ class Tokenizer:
                       and unicodedata.category(c)[0] not in "CZ"]
         least = min(self.log_probs(range(EOS + 1, len(self))))
         # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
-        pieces = [_field(1, _field(1, piece.encode()) + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind))
+        pieces = [_field(1, _field(1, piece.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind))
                   for piece, score, kind in (*((c, least, NORMAL) for c in characters),
                                              *((byte, 0.0, BYTE) for byte in BYTES))]
         trainer = _field(2, _number(4, len(self) + len(pieces)) + _number(35, 1))  # vocab_size, byte_fallback
@@ -169,10 +166,8 @@ class JointTokenizer(Tokenizer):
             raise ValueError(f"{JOINT} has no list of pieces")
         if pieces[:len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(pieces):
             raise ValueError(f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once")
-        try:
+        with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
             self._sides = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in models]
-        except (RuntimeError, TypeError) as error:
-            raise ValueError("it is not a SentencePiece model") from error
         self.models, self._joint, self._pieces = tuple(models), joint, pieces
         self.model, self._sp = models[0], self._sides[0]
         self._rows = {piece: row for row, piece in enumerate(pieces)}
@@ -254,13 +249,9 @@ def _varint(value: int) -> bytes:
     return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
 
 
-def _tag(field: int, kind: int) -> bytes:
-    return _varint(field << 3 | kind)
-
-
 def _number(field: int, value: int) -> bytes:
-    return _tag(field, 0) + _varint(value)
+    return _varint(field << 3) + _varint(value)
 
 
 def _field(field: int, content: bytes) -> bytes:
-    return _tag(field, 2) + _varint(len(content)) + content
+    return _varint(field << 3 | 2) + _varint(len(content)) + content

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from xformer.results import STACKS, Trace, UserError
+from xformer.results import STACKS, Trace, UserError, refusing
 
 NAMES = {"encoder_self": "encoder_attentions", "decoder_self": "decoder_attentions", "cross": "cross_attentions"}
 SIDES = {"encoder_self": ("tokens", "tokens"), "decoder_self": ("target", "target"), "cross": ("target", "tokens")}
@@ -92,14 +92,12 @@ def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
                              "queries, keys) or (batch, heads, queries, keys)")
         return array[batch] if array.ndim == 4 else array
 
-    try:
+    with refusing((TypeError, ValueError), lambda error: f"{name} cannot be read as layers of one shape: {error}."):
         if not _is_steps(layers):
             return np.stack([of_text(layer) for layer in layers])
         steps = [np.stack([of_text(layer) for layer in step]) for step in layers]
         most = steps[-1].shape[-1]
         return np.concatenate([np.pad(step, (*3 * [(0, 0)], (0, most - step.shape[-1]))) for step in steps], axis=-2)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{name} cannot be read as layers of one shape: {error}.") from error
 
 
 def _fitted(name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[str], padding: str) -> np.ndarray:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from xformer.commands.arguments import Within, add_device, add_token, finished, token_of
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
-from xformer.results import ANSWERS_IN, UserError
+from xformer.results import ANSWERS_IN, UserError, refusing
 
 if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts, so that other commands need not wait
     import gradio as gr
 
     from xformer.serve.pool import Models
     from xformer.serve.reviews import SentimentService
-    from xformer.serve.writer import Writer
 
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
@@ -60,19 +59,6 @@ def remote(address: str, token: str = "") -> tuple[Models, Any]:
     return Models(translation), RemoteReviews(engine) if "reviews" in found else None
 
 
-@cache
-def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
-    """Open the classifier of reviews; returns None where none ships, and the reason where the one that ships cannot be
-    used. Raises UserError where one was named and cannot be used."""
-    return _usable(SENTIMENT, checkpoint, device)
-
-
-@cache
-def writer(checkpoint: str | None = None, device: str | None = None) -> Writer | UserError | None:
-    """Open the language model of reviews, as `reader` does the classifier."""
-    return _usable(WRITER, checkpoint, device)
-
-
 def other_readers(named: str | None, device: str | None = None) -> dict[str, SentimentService]:
     """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
     service = None if SENTIMENT.named(named) else _usable(LECTURE, None, device)
@@ -81,8 +67,9 @@ def other_readers(named: str | None, device: str | None = None) -> dict[str, Sen
     return {service.info.name: service} if service else {}
 
 
-def _usable(one: Shipped, given: str | None, device: str | None) -> Any:
-    """Open what is named in place of one that ships, or else that one, where it is there and can be used."""
+def _usable(one: Shipped, given: str | None = None, device: str | None = None) -> Any:
+    """Open what is named in place of a model of reviews that ships, or else that one; returns None where none ships,
+    and the reason where the one that ships cannot be used. Raises UserError where one was named and cannot be used."""
     if not one.there(given):
         return None
     _prepare()
@@ -96,6 +83,9 @@ def _usable(one: Shipped, given: str | None, device: str | None) -> Any:
         if one.named(given):
             raise
         return error
+
+
+reader, writer = cache(partial(_usable, SENTIMENT)), cache(partial(_usable, WRITER))
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -156,11 +146,9 @@ def run(args: argparse.Namespace) -> int:
     demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
     if share:
         print(SHARE)
-    try:
+    with refusing(OSError, lambda error: f"The page cannot be served: {error}"):
         launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp,
                hosts=hosts)
-    except OSError as error:
-        raise UserError(f"The page cannot be served: {error}") from error
     return 0
 
 

@@ -6,14 +6,14 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.hub.shipped import REVERSE, TRANSLATION, Shipped
-from xformer.results import ANSWERS_IN, Options, UserError
+from xformer.results import ANSWERS_IN, Options, UserError, refusing
 from xformer.training.options import BOUNDS, outside
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ class Within(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str,
+def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str = "",
              name: str = "", **more: Any) -> argparse.ArgumentParser:
-    """Add a command below another, named like the function that it runs; -> its parser. more: for that."""
-    p = kinds.add_parser(name or run.__name__, help=help, description=description, **more)
+    """Add a command below another, named like the function that it runs and described by its docstring, unless
+    otherwise said; -> its parser. more: for that."""
+    p = kinds.add_parser(name or run.__name__, help=help, description=description or run.__doc__, **more)
     p.set_defaults(run=run)
     return p
 
@@ -114,13 +115,13 @@ def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> 
         return (read or corpora.read_pairs)(path)
 
 
-def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
-    """Add a flag for each field of a record that `training.options` declares as an option: those of these names, or
-    all of them. Each stands under the heading of its group, with its default."""
+def add_options(p: argparse.ArgumentParser, kind: type) -> None:
+    """Add a flag for each field of a record that `training.options` declares as an option. Each stands under the
+    heading of its group, with its default."""
     p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     groups: dict[str | None, argparse._ActionsContainer] = {None: p}
     for declared in fields(kind):
-        if not declared.metadata or names and declared.name not in names:
+        if not declared.metadata:
             continue
         said = dict(declared.metadata)
         group, flag = said.pop("group"), said.pop("flag", f"--{declared.name.replace('_', '-')}")
@@ -146,17 +147,10 @@ def record(kind: type[Record], args: argparse.Namespace) -> Record:
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
-@contextmanager
-def plainly(missing: str | None = None) -> Iterator[None]:
+def plainly(missing: str = "") -> AbstractContextManager[None]:
     """Turn a ValueError, and with `missing` a FileNotFoundError, into a UserError."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        if missing is None:
-            raise
-        raise UserError(missing) from error
-    except ValueError as error:
-        raise error if isinstance(error, UserError) else UserError(f"{error}.") from error
+    return refusing((ValueError, FileNotFoundError) if missing else ValueError,
+                    lambda error: missing if isinstance(error, FileNotFoundError) else f"{error}.")
 
 
 def add_token(p: argparse.ArgumentParser, flag: str) -> None:

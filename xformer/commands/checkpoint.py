@@ -12,9 +12,7 @@ from xformer.results import Options, UserError
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = add_part(kinds, push, "upload a folder to the Hub",
-                 "Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of "
-                 "the Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    q = add_part(kinds, push, "upload a folder to the Hub")
     q.add_argument("folder", metavar="DIR")
     q.add_argument("repository", metavar="owner/name")
     q.add_argument("--private", action="store_true", default=None, help="make the repository private, if it is new")
@@ -26,19 +24,14 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--base-model", metavar="owner/name",
                    help="for that card: the model from which this one was fine-tuned")
 
-    q = add_part(kinds, pull, "fetch from the Hub",
-                 "Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; with "
-                 "DIR, copy it there.")
+    q = add_part(kinds, pull, "fetch from the Hub")
     q.add_argument("checkpoint", metavar="owner/name[@revision]")
     q.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
     q.add_argument("--cache-dir", metavar="DIR", help="keep files here, not in the Hub's cache")
     q.add_argument("--local-files-only", action="store_true", help="make no request")
     q.add_argument("--force-download", action="store_true", help="fetch files again that are in the cache")
 
-    q = add_part(kinds, import_, "make one of a translation model of others, as opus-mt-en-es",
-                 "Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/"
-                 "opus-mt-en-es, M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or with "
-                 "--local Marian's own .npz, is read, which runs no code.", name="import")
+    q = add_part(kinds, import_, "make one of a translation model of others, as opus-mt-en-es", name="import")
     q.add_argument("name", metavar="owner/name[@revision]", nargs="?", help="a model on the Hugging Face Hub")
     q.add_argument("folder", metavar="DIR", help="of the new checkpoint; empty or not there yet")
     q.add_argument("--local", metavar="FOLDER", help="with the files of a model that you have, in place of a name")
@@ -46,33 +39,27 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--target", default="", metavar="CODE", help="language to write, of a model that writes several")
     q.add_argument("--float16", action="store_true", help="store half as much; probabilities change in the third digit")
 
-    q = add_part(kinds, info, "what a checkpoint is", "Say what a checkpoint is.")
+    q = add_part(kinds, info, "what a checkpoint is")
     q.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
     q.add_argument("--json", action="store_true", help="one JSON object")
 
-    q = add_part(kinds, average, "make one of several runs of the same model",
-                 "Make a checkpoint whose weights are the mean of those of several runs, which began with the same "
-                 "weights; measure it before you use it.")
+    q = add_part(kinds, average, "make one of several runs of the same model")
     q.add_argument("folders", metavar="DIR", nargs="+")
     q.add_argument("--shares", type=float, action=Within, above=0, nargs="+", metavar="X",
                    help="one weight for each DIR; if not given, all are equal")
     q.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
 
-    q = add_part(kinds, extend, "make one whose vocabulary spells every character",
-                 "Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin "
-                 "scripts, and bytes for all other characters; train on from it before you use it.")
+    q = add_part(kinds, extend, "make one whose vocabulary spells every character")
     q.add_argument("folder", metavar="DIR")
     q.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
 
-    q = add_part(kinds, verify, "whether a checkpoint is whole and its card true",
-                 "Check that the files of a checkpoint are there and fit together, that its weights are numbers, that "
-                 "they are what the Hub sent, and that its model card has the metadata the Hub wants and the scores of "
-                 "these weights.")
+    q = add_part(kinds, verify, "whether a checkpoint is whole and its card true")
     q.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
 
 
 def push(args: argparse.Namespace) -> None:
-    """Upload a checkpoint; print the address of the commit."""
+    """Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of the Hugging
+    Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”."""
     from xformer.hub import card, checkpoint, repository
     folder = Path(args.folder)
     if args.license and not (folder / "README.md").is_file():
@@ -82,14 +69,17 @@ def push(args: argparse.Namespace) -> None:
 
 
 def pull(args: argparse.Namespace) -> None:
-    """Fetch a checkpoint; print its folder."""
+    """Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; with DIR, copy it
+    there."""
     from xformer.hub import repository
     access = repository.Access(None, args.cache_dir, args.local_files_only, args.force_download)
     print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None, access))
 
 
 def import_(args: argparse.Namespace) -> None:
-    """Import a model; print its folder."""
+    """Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/opus-mt-en-es,
+    M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or with --local Marian's own .npz, is
+    read, which runs no code."""
     from xformer.hub import checkpoint, imported, repository
     from xformer.serve.translation import Service
     if bool(args.name) == bool(args.local):
@@ -110,7 +100,7 @@ def import_(args: argparse.Namespace) -> None:
 
 
 def info(args: argparse.Namespace) -> None:
-    """Print the name, kind, shape, files, licence and scores of a checkpoint."""
+    """Say what a checkpoint is."""
     from xformer.hub import card, checkpoint
     folder = TRANSLATION.find(args.checkpoint)
     summary, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
@@ -141,7 +131,8 @@ def info(args: argparse.Namespace) -> None:
 
 
 def average(args: argparse.Namespace) -> None:
-    """Average checkpoints; print the folder of the new one."""
+    """Make a checkpoint whose weights are the mean of those of several runs, which began with the same weights; measure
+    it before you use it."""
     from xformer.hub import checkpoint
     shares = args.shares or [1.0] * len(args.folders)
     if len(args.folders) < 2 or len(shares) != len(args.folders):
@@ -153,14 +144,16 @@ def average(args: argparse.Namespace) -> None:
 
 
 def extend(args: argparse.Namespace) -> None:
-    """Extend the vocabulary of a checkpoint; print the folder of the new one."""
+    """Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin scripts, and
+    bytes for all other characters; train on from it before you use it."""
     from xformer.hub import checkpoint
     checkpoint.extend(Path(args.folder), Path(args.out))
     print(args.out)
 
 
 def verify(args: argparse.Namespace) -> None:
-    """Print each thing that is in order; raises UserError at the first that is not."""
+    """Check that the files of a checkpoint are there and fit together, that its weights are numbers, that they are what
+    the Hub sent, and that its model card has the metadata the Hub wants and the scores of these weights."""
     from xformer.hub import card, checkpoint, repository
     folder = TRANSLATION.find(args.checkpoint)
     summary = checkpoint.examine(folder)

@@ -8,31 +8,20 @@ from xformer.training.options import NearestRun, SentimentDownload, TranslationD
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = add_part(kinds, translation, "English-Spanish sentence pairs",
-                 "Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
-                 "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no sentence "
-                 "of dev, on either side, occurs in either of the two to train on.")
+    q = add_part(kinds, translation, "English-Spanish sentence pairs")
     add_options(q, TranslationDownload)
-    q = add_part(kinds, sentiment, "reviews and phrases, labelled and not",
-                 "Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
-                 "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no "
-                 "film of imdb-validation occurs in imdb-train.")
-    add_options(q, SentimentDownload, "out")
-    q.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
-                   help="tar archive of reviews, and zip archive of trees")
-    add_options(q, SentimentDownload, "seed")
-    q = add_part(kinds, nearest, "translations of a model's own, nearest to the references",
-                 "Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
-                 "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and chrF, "
-                 "but for those that share a sentence with dev. The model, trained on from its weights, learns from "
-                 "both (sequence-level interpolation, Kim & Rush 2016).")
+    q = add_part(kinds, sentiment, "reviews and phrases, labelled and not")
+    add_options(q, SentimentDownload)
+    q = add_part(kinds, nearest, "translations of a model's own, nearest to the references")
     add_options(q, NearestRun)
     add_device(q)
     add_precision(q)
 
 
 def translation(args: argparse.Namespace) -> None:
-    """Download pairs; print how many were left out and written."""
+    """Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and ATTRIBUTION.txt, and beside
+    them written.tsv.xz, pairs written for this project (CC0); no sentence of dev, on either side, occurs in either of
+    the two to train on."""
     from xformer.training.data.fetch import fetch_translation
     download = record(TranslationDownload, args)
     fetched = fetch_translation(download)
@@ -46,15 +35,19 @@ def translation(args: argparse.Namespace) -> None:
 
 
 def sentiment(args: argparse.Namespace) -> None:
-    """Download reviews and phrases; print how many texts each file has."""
+    """Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank (Socher et al.
+    2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no film of imdb-validation occurs
+    in imdb-train."""
     from xformer.training.data.fetch_reviews import fetch_sentiment
-    imdb, sst = args.url
-    texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
+    texts = fetch_sentiment(record(SentimentDownload, args))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
 
 
 def nearest(args: argparse.Namespace) -> None:
-    """Make pairs; print how many were written."""
+    """Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the hypotheses of each
+    beam the one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence
+    with dev. The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016).
+    """
     from xformer.training.data.nearest import write_nearest
     run = record(NearestRun, args)
     with plainly():

@@ -21,7 +21,7 @@ from xformer.commands.arguments import (
     search_options,
 )
 from xformer.hub.shipped import SENTIMENT, TRANSLATION, Shipped
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 
 if TYPE_CHECKING:
     from xformer.serve.loaded import ModelService
@@ -35,9 +35,7 @@ SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows")
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = _of_pairs(kinds, translation, "BLEU and chrF of a file of pairs",
-                  "Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, "
-                  "one reference a line.", METRICS_AND_CARD)
+    q = _of_pairs(kinds, translation, "BLEU and chrF of a file of pairs", METRICS_AND_CARD)
     add_rerank(q)
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     q.add_argument("--plain", action="store_true",
@@ -49,42 +47,32 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--against", metavar="NAME", help="another checkpoint: score it too, test the difference by "
                                                      "sacrebleu's paired bootstrap, and print where they differ most")
 
-    q = add_part(kinds, alignment, "alignment error rate of every cross-attention head",
-                 "Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
-                 "2003); 0 is best, 1 worst.")
+    q = add_part(kinds, alignment, "alignment error rate of every cross-attention head")
     add_model(q)
     q.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
                                                   "words counted from 0; if not given, the forty that come with it")
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS)
 
-    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences",
-                  "Translate what the model reads of a file of pairs and score it by the number of its pieces, beside "
-                  "how many sentences of that length the model has learned from.")
+    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences")
     q.add_argument("--train", type=Path, metavar="DIR",
                    help="folder with train.tsv[.xz] and, where they were used, extra.tsv, extra2.tsv and written.tsv: "
                         "their sentences are counted by length too")
 
-    q = _of_pairs(kinds, guesses, "the probability below which a translation is marked as a guess",
-                  "Find the mean log-probability of pieces below which page, API and command say that the model is "
-                  "guessing: the bound marks less than --share of held-out sentences. Count how many wrong "
-                  "translations it catches.")
+    q = _of_pairs(kinds, guesses, "the probability below which a translation is marked as a guess")
     q.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
                    help="mark less than this share of the sentences (default 0.02)")
     q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
                    help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
 
-    _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it",
-              "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how many "
-              "translations like one say what was meant, and test it on the other half.", nargs="+")
+    _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it", nargs="+")
     _add_reviews(kinds)
 
 
-def _of_pairs(kinds: Any, run: Any, help: str, description: str, kept: str = METRICS, **more: Any
-              ) -> argparse.ArgumentParser:
+def _of_pairs(kinds: Any, run: Any, help: str, kept: str = METRICS, **more: Any) -> argparse.ArgumentParser:
     """Add a command that translates a file of pairs, or several if there is to be `more` about --pairs; -> its parser.
     """
-    q = add_part(kinds, run, help, description)
+    q = add_part(kinds, run, help)
     q.add_argument("--pairs", required=True, type=Path, metavar="FILE",
                    help=".tsv or .tsv.xz: English, a tab, Spanish", **more)
     add_search(q)
@@ -94,9 +82,7 @@ def _of_pairs(kinds: Any, run: Any, help: str, description: str, kept: str = MET
 
 def _add_reviews(kinds: Any) -> None:
     """Add what scores classifiers of reviews."""
-    q = add_part(kinds, sentiment, "accuracy on a file of labelled texts",
-                 "Classify the texts of a file and compare with their labels; also says how well the probabilities are "
-                 "calibrated (expected calibration error, Guo et al. 2017).")
+    q = add_part(kinds, sentiment, "accuracy on a file of labelled texts")
     q.add_argument("--rows", required=True, type=Path, metavar="FILE",
                    help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
     add_model(q, SENTIMENT)
@@ -155,22 +141,22 @@ def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, serv
         return
     from xformer.hub import card, checkpoint
     folder = service.folder if service else _folder(args, SENTIMENT)
-    try:
+    with refusing(OSError, lambda error: (
+            f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); copy the checkpoint to where it "
+            f"can.")):
         if key == "scores":
             card.keep(folder, kept)
         else:
             metrics = {**checkpoint.read_metrics(folder), key: kept}
             checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
-    except OSError as error:
-        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
-                        f"copy the checkpoint to where it can.") from error
 
 
 # Translations
 
 
 def translation(args: argparse.Namespace) -> None:
-    """Print the scores of a file of pairs; keep them if asked to."""
+    """Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, one reference
+    a line."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import read_test_overlap, without
@@ -218,7 +204,8 @@ def _against(found: dict[str, Any], names: list[str]) -> str:
 
 
 def alignment(args: argparse.Namespace) -> None:
-    """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
+    """Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney 2003); 0 is
+    best, 1 worst."""
     from xformer.explain.alignment import GOLD, read_gold
     from xformer.training import evaluation
     service = _opened(args)
@@ -239,7 +226,8 @@ def alignment(args: argparse.Namespace) -> None:
 
 
 def lengths(args: argparse.Namespace) -> None:
-    """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
+    """Translate what the model reads of a file of pairs and score it by the number of its pieces, beside how many
+    sentences of that length the model has learned from."""
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
     training = _training_pairs(args.train) if args.train else None
@@ -265,7 +253,8 @@ def _training_pairs(folder: Path) -> list[tuple[str, str]]:
 
 
 def guesses(args: argparse.Namespace) -> None:
-    """Print the bound and what it catches; keep it if asked to."""
+    """Find the mean log-probability of pieces below which page, API and command say that the model is guessing: the
+    bound marks less than --share of held-out sentences. Count how many wrong translations it catches."""
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
     service = _opened(args, args.precision)
@@ -276,7 +265,8 @@ def guesses(args: argparse.Namespace) -> None:
 
 
 def quality(args: argparse.Namespace) -> None:
-    """Print how well what is said of translations holds on those it was not fitted to; keep it if asked to."""
+    """Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how many
+    translations like one say what was meant, and test it on the other half."""
     from xformer.training import evaluation
     options = search_options(args, n_best=args.beam, alternatives=0)
     sets = {_set(file): read_pairs(file) for file in args.pairs}
@@ -293,7 +283,8 @@ def quality(args: argparse.Namespace) -> None:
 
 
 def sentiment(args: argparse.Namespace) -> None:
-    """Print the accuracy on a file of labelled texts; keep it if asked to."""
+    """Classify the texts of a file and compare with their labels; also says how well the probabilities are calibrated
+    (expected calibration error, Guo et al. 2017)."""
     from xformer.serve.reviews import SentimentService
     from xformer.training import evaluation
     from xformer.training.data.reviews import read_rows

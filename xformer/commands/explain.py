@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_model
 from xformer.hub.shipped import TRANSLATION
-from xformer.results import ReadDecoder, TranslateByLayer, UserError
+from xformer.results import ReadDecoder, TranslateByLayer, refusing
 
 if TYPE_CHECKING:
     from xformer.serve.translation import Service
@@ -40,10 +40,9 @@ def run(args: argparse.Namespace) -> None:
     service = Service.open(TRANSLATION.find(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
     given = given_heads(service.info, service.alignment_errors)
-    try:  # whole or not at all
+    with refusing(OSError, lambda error: f"The file {out} cannot be written ({error.strerror}); name another."):
+        # Whole or not at all.
         checkpoint.write(out, export.encode(trace, service.info, out.suffix, service.best_head, given=given))
-    except OSError as error:
-        raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
 
 
 def print_layers(service: Service, text: str, target: str | None) -> None:

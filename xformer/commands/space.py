@@ -7,9 +7,7 @@ from xformer.hub import shipped
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    q = add_part(p.add_subparsers(dest="what", required=True), push, "upload the page as a Space",
-                 "Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, "
-                 "made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    q = add_part(p.add_subparsers(dest="what", required=True), push, "upload the page as a Space")
     q.add_argument("repository", metavar="owner/name")
     for kind in ("checkpoint", "sentiment"):
         q.add_argument(f"--{kind}", metavar="NAME", help="public owner/name[@revision] on the Hub, which the Space "
@@ -20,7 +18,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def push(args: argparse.Namespace) -> None:
-    """Upload the page; print the address of the Space."""
+    """Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, made if it is
+    not there. Needs HF_TOKEN, or a login by “hf auth login”."""
     from xformer.hub import space
     print(space.push(shipped.ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment,
                      mcp=args.mcp, private=args.private, message=args.message))

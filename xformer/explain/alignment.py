@@ -14,7 +14,7 @@ import numpy as np
 
 from xformer.explain.maps import by_words
 from xformer.pieces import EOS, SPECIAL, WORD_START, words
-from xformer.results import Head, ModelInfo, Trace
+from xformer.results import Head, ModelInfo, Trace, refusing
 from xformer.strings import ASSETS
 
 GOLD = {"en": ASSETS / "alignments.tsv", "es": ASSETS / "alignments_es.tsv"}  # by the language that a model reads
@@ -87,10 +87,9 @@ def read_gold(path: Path = GOLD["en"]) -> list[Gold]:
     their meaning. Every word that a model writes has a link and at most one sure link, so that a head could reach an
     error of 0. The sentences have no apostrophes: like all punctuation they are words, and "don't" would be three.
     """
-    try:
+    with refusing(UnicodeDecodeError, lambda error: (
+            ValueError(f"{path} is not readable as UTF-8 text ({error}); write it again"))):
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); write it again") from error
     gold = [_read_pair(line.rstrip("\r"), f"line {number} of {path}") for number, line in enumerate(lines, 1)
             if line.strip()]
     if not gold:

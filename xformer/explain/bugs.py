@@ -4,7 +4,6 @@ Axes as in `model.py`. Nothing is stored on the healthy model: a patient is hand
 model of its own that shares the weights.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.device import use_threads
-from xformer.explain.passes import UNCHANGED, Intervention, Pair, intervene, trace
+from xformer.explain.passes import UNCHANGED, Intervention, Pair, Pause, intervene, trace
 from xformer.explain.weighing import WholePrefix, over_queries, scaled_after, weighed
 from xformer.model import Attention, Heads, Record, Transformer, Weigh, scores
 from xformer.model import Trace as Recording
@@ -61,8 +60,7 @@ def _unmixed(model: Transformer) -> Transformer:
 
 
 @torch.inference_mode()
-def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, pause: Callable[[], object] = lambda: None
-            ) -> Examined:
+def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, pause: Pause = lambda: None) -> Examined:
     """Answer `results.Examine`. Raises UserError for a bug that is neither one of BUGS nor "".
 
     Each step of the search is a pass over all pieces so far: a cache would hide what a wrong mask does.

@@ -1,22 +1,17 @@
 """Reasons to doubt a translation: the text may not be English, or the model was not sure of it."""
 
+import json
 import re
 from collections.abc import Sequence
 
+from xformer.strings import ASSETS
+
 LEAST = -0.75  # the bound of a guess for models to which `evaluate guesses` has fitted none
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# Short words that are very frequent in one language and do not exist in the other.
-SPANISH = frozenset(re.findall(r"\w+", """
-    aquí ahora cada como con cuando cuándo cuál cómo de del donde dónde el ella ellas ellos en es esa ese eso esta este
-    esto está están estaba fue gracias hay hola hoy la las le les lo los mañana mi muy más ni nos nosotros nunca para
-    pero por porque puede que quien quién quiero qué se si siempre sin sobre soy su sus sí también tan te tengo tiene
-    todo todos tu tú un una unas unos usted ustedes y ya yo él era eres"""))
-ENGLISH = frozenset(re.findall(r"[\w']+", """
-    a am an and are as at but by can could did do does don't for from had has have he her him his how i if in is it its
-    my not of on or our she should so that the their them there these they this those to us was we were what when where
-    who why will with would you your"""))
-
-SHORT = {"en": ENGLISH, "es": SPANISH}
+# By language: short words that are very frequent in it and do not exist in the other.
+SHORT = {code: frozenset(words.split()) for code, words in json.loads(
+    (ASSETS / "short_words.json").read_text(encoding="utf-8")).items()}
+ENGLISH, SPANISH = SHORT["en"], SHORT["es"]
 
 
 def sureness(log_probs: Sequence[float]) -> float:

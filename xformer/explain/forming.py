@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from xformer.explain.alignment import READINGS
-from xformer.results import Course, Head, Moments, Trace
+from xformer.results import SIDES, Course, Head, Moments, Trace
 
 
 def followed(moments: Moments) -> tuple[Head, str] | None:
@@ -31,13 +31,12 @@ def error_course(moments: Moments, head: Head, reading: str) -> list[float]:
 def trace_at(course: Course, moment: int) -> Trace:
     """Make the trace of the pass over a sentence and its reference at a moment, from 0. Log-probabilities and norms are
     not recorded, and are 0."""
-    sides = {"source": len(course.source), "target": len(course.target)}
     arrays: dict[str, Any] = {}
-    for stack, asks, seen in (("encoder_self", "source", "source"), ("decoder_self", "target", "target"),
-                              ("cross", "target", "source")):
-        maps = np.zeros((0, 1, sides[asks], sides[seen]), np.float32)
+    for stack, sides in SIDES.items():
+        asks, seen = (len(getattr(course, side)) for side in sides)
+        maps = np.zeros((0, 1, asks, seen), np.float32)
         if stack in course.maps:
             maps = course.maps[stack][moment].astype(np.float32) / 255
-        arrays |= {stack: maps, f"{stack}_norms": np.zeros((*maps.shape[:2], sides[seen]), np.float32)}
+        arrays |= {stack: maps, f"{stack}_norms": np.zeros((*maps.shape[:2], seen), np.float32)}
     return Trace(course.source, course.target, course.predicted, (0.0,) * len(course.predicted), **arrays,
                  text=course.english, tokens=())

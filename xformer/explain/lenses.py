@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from xformer.explain.passes import Pair
-from xformer.model import Cache, Transformer, future_mask, padding_mask
+from xformer.explain.stream import steps
+from xformer.model import Cache, Transformer, padding_mask
 from xformer.pieces import EOS
 from xformer.results import DecoderReadings, Forced, Message, Options, UserError
 from xformer.search import Hypothesis, search
@@ -52,17 +53,11 @@ def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> De
 
     The logit lens (nostalgebraist 2020; Belrose et al. 2023, section 2), here for a decoder with cross-attention.
     """
-    device = model.embedding.weight.device
-    source, given = torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device)
-    memory, memory_mask = model.encode(source)
-    mask, x = future_mask(len(pair.given), device), model.embedding(given)
-    states = [x]
-    for layer, seen in zip(model.decoder.layers, model.decoder.memories(memory, memory_mask), strict=True):
-        x = layer(x, mask, seen)
-        states.append(x)
+    done = [*steps(model, pair, "decoder")]
+    states = [done[0].state, *(one.after for one in done if one.name == "feed_forward")]
     logits = model.logits(model.decoder.norm(torch.cat(states))).float()  # [M + 1, T, V]
     probabilities = logits.softmax(dim=-1)
-    predicted = torch.tensor(pair.predicted, device=device).expand(len(logits), -1)[:, :, None]
+    predicted = torch.tensor(pair.predicted, device=logits.device).expand(len(logits), -1)[:, :, None]
     best = probabilities.max(dim=-1)
     return DecoderReadings(
         tuple(tokenizer.pieces(pair.given)), tuple(tokenizer.pieces(pair.predicted)),

@@ -22,14 +22,16 @@ from xformer.model import Attention, EncoderStack, Heads, Record, Seeded, Transf
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, joined, words
 from xformer.recurrent import RecurrentTranslator
-from xformer.results import STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
+from xformer.results import SIDES, STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
 from xformer.results.attention import AdditiveWalk
+from xformer.results.messages import refusing
 from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
 ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 MOST_BEGUN = 100_000_000  # parameters of a model that is made again to see its beginning
+Pause = Callable[[], object]  # is called between passes of a long computation
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
@@ -67,10 +69,8 @@ def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions
     missing = frozenset(off)
     if not missing and positions == OWN:
         return UNCHANGED
-    try:
+    with refusing(ValueError, lambda error: f"A head cannot be switched off: {error}."):
         heads = Heads.without(model.config, missing, model.embedding.weight.device) if missing else None
-    except ValueError as error:
-        raise UserError(f"A head cannot be switched off: {error}.") from error
     return Intervention(missing, positions, heads, _position_table(model, positions))
 
 
@@ -130,8 +130,7 @@ def _trace(tokenizer: Tokenizer, pair: Pair, recorded: Recording, text: str, val
     arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
-        asking = len(pair.source if stack == "encoder_self" else pair.given)
-        seen = len(pair.given if stack == "decoder_self" else pair.source)
+        asking, seen = (len({"source": pair.source, "target": pair.given}[side]) for side in SIDES[stack])
         for name, layers, none in ((stack, record.probabilities, (0, 1, asking, seen)),
                                    (f"{stack}_norms", record.value_norms, (0, 1, seen))):
             kept = [layer[0].float() for layer in layers]
@@ -261,8 +260,7 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
 
 
 @torch.inference_mode()
-def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
-            ) -> Occlusion:
+def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = lambda: None) -> Occlusion:
     """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few batches."""
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
@@ -279,9 +277,8 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable
 
 
 @torch.inference_mode()
-def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
-                 pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
-                 ) -> list[HeadEffect]:
+def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS, pause: Pause = lambda: None,
+                 progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     heads = Heads.without(model.config, [])
     every = [head for stack in stacks for head in Head.every(stack, *getattr(heads, stack).shape)]

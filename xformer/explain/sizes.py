@@ -77,17 +77,16 @@ def parts(sizes: Sizes, pieces: int) -> list[Part]:
     last = 1 if sizes.norm == "pre" else 0  # the norm at the end of a pre-norm stack
     encoder, decoder = sizes.encoder_layers, sizes.decoder_layers
     tables = 1 if sizes.shared or not decoder else 2
-    found = [Part("", "embedding", tables, tables * v * d, 0),
-             Part("encoder", "self_attention", encoder, encoder * attention, encoder * looking),
-             Part("encoder", "feed_forward", encoder, encoder * feed, encoder * n * 2 * d * f),
-             Part("encoder", "norm", 2 * encoder + last, (2 * encoder + last) * norm, 0)]
+    feeding = n * 2 * d * f
+    kinds = [("", "embedding", tables, v * d, 0), ("encoder", "self_attention", encoder, attention, looking),
+             ("encoder", "feed_forward", encoder, feed, feeding), ("encoder", "norm", 2 * encoder + last, norm, 0)]
     if decoder:
-        found += [Part("decoder", "self_attention", decoder, decoder * attention, decoder * looking),
-                  Part("decoder", "cross_attention", decoder, decoder * attention, decoder * looking),
-                  Part("decoder", "feed_forward", decoder, decoder * feed, decoder * n * 2 * d * f),
-                  Part("decoder", "norm", 3 * decoder + last, (3 * decoder + last) * norm, 0),
-                  Part("", "output", 1, 0 if sizes.shared else v * d + v, n * d * v)]
-    return found
+        kinds += [("decoder", "self_attention", decoder, attention, looking),
+                  ("decoder", "cross_attention", decoder, attention, looking),
+                  ("decoder", "feed_forward", decoder, feed, feeding), ("decoder", "norm", 3 * decoder + last, norm, 0),
+                  ("", "output", 1, 0 if sizes.shared else v * d + v, n * d * v)]
+    return [Part(stack, name, count, count * parameters, count * products)
+            for stack, name, count, parameters, products in kinds]
 
 
 def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:

@@ -6,23 +6,15 @@ from functools import cache
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
-# The code of each block: a file, and the names of classes and functions in it, methods after a dot.
+FILES = ("model.py", "recurrent.py", "explain/passes.py", "explain/lenses.py")  # in which the names stand, once each
+# The code of each block: names of classes and functions, methods after a dot.
 CODE = {
-    "embedding": ("model.py", ("Embedding",)),
-    "positions": ("model.py", ("sinusoids",)),
-    "norm": ("model.py", ("Residual",)),
-    "attention": ("model.py", ("scores", "attend", "Attention.split", "Attention.forward")),
-    "feed_forward": ("model.py", ("FeedForward",)),
-    "linear": ("model.py", ("Network.logits",)),
-    "encoder": ("model.py", ("Encoder",)), "encoder_layer": ("model.py", ("EncoderLayer",)),
-    "decoder": ("model.py", ("Decoder",)), "decoder_layer": ("model.py", ("DecoderLayer",)),
-    "masks": ("model.py", ("padding_mask", "future_mask")), "shift": ("explain/passes.py", ("Pair",)),
-    "loss": ("explain/lenses.py", ("teacher_forcing",)), "last_norm": ("model.py", ("final_norm",)),
-    "gru": ("recurrent.py", ("GRU",)),
-    "gru_both": ("recurrent.py", ("RecurrentEncoder", "GRU")),
-    "additive": ("recurrent.py", ("AdditiveAttention",)),
-    "readout": ("recurrent.py", ("RecurrentTranslator.forward",)),
-}
+    "embedding": "Embedding", "positions": "sinusoids", "norm": "Residual",
+    "attention": "scores attend Attention.split Attention.forward", "feed_forward": "FeedForward",
+    "linear": "Network.logits", "encoder": "Encoder", "encoder_layer": "EncoderLayer", "decoder": "Decoder",
+    "decoder_layer": "DecoderLayer", "masks": "padding_mask future_mask", "shift": "Pair", "loss": "teacher_forcing",
+    "last_norm": "final_norm", "gru": "GRU", "gru_both": "RecurrentEncoder GRU", "additive": "AdditiveAttention",
+    "readout": "RecurrentTranslator.forward"}
 
 
 @dataclass(frozen=True)
@@ -36,17 +28,19 @@ class Lines:
 
 @cache
 def of_block(name: str) -> tuple[Lines, ...]:
-    """Return the lines that compute one of the blocks of CODE. Raises LookupError if the file lacks a name."""
-    file, names = CODE[name]
-    text = (HOUSE / file).read_text(encoding="utf-8")
-    lines, tree = text.splitlines(), ast.parse(text)
-    found = []
-    for path in names:
-        node: ast.AST = tree
-        for part in path.split("."):
-            node = next((child for child in ast.iter_child_nodes(node)
-                         if isinstance(child, (ast.ClassDef, ast.FunctionDef)) and child.name == part), ast.Pass())
-        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
-            raise LookupError(f"{file} has no {path}")
-        found.append(Lines(file, node.lineno, "\n".join(lines[node.lineno - 1:node.end_lineno])))
-    return tuple(found)
+    """Return the lines that compute one of the blocks of CODE. Raises KeyError if no file has a name."""
+    return tuple(_named()[path] for path in CODE[name].split())
+
+
+@cache
+def _named() -> dict[str, Lines]:
+    """The lines of each class, function and method of FILES."""
+    found = {}
+    for file in FILES:
+        text = (HOUSE / file).read_text(encoding="utf-8")
+        lines, tree = text.splitlines(), ast.parse(text)
+        within = ((f"{one.name}.", one.body) for one in tree.body if isinstance(one, ast.ClassDef))
+        for prefix, body in (("", tree.body), *within):
+            found.update({prefix + one.name: Lines(file, one.lineno, "\n".join(lines[one.lineno - 1:one.end_lineno]))
+                          for one in body if isinstance(one, (ast.ClassDef, ast.FunctionDef))})
+    return found

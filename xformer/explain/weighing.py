@@ -3,14 +3,14 @@
 Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.explain.passes import OCCLUDED_PIECES, Intervention, Pair, check_head, log_probs
+from xformer.explain.passes import OCCLUDED_PIECES, Intervention, Pair, Pause, check_head, log_probs
 from xformer.explain.principles import BETAS
 from xformer.model import Heads, Memory, Transformer, Weigh, future_mask, scores
 from xformer.results import SCOPES, STACKS, WEIGHINGS, Message, Options, UserError, Weighing
@@ -134,7 +134,7 @@ def translate(model: Transformer, source: Sequence[int], options: Options, max_l
 
 
 @torch.inference_mode()
-def sweep(model: Transformer, pair: Pair, pause: Callable[[], object] = lambda: None) -> dict[str, tuple[float, ...]]:
+def sweep(model: Transformer, pair: Pair, pause: Pause = lambda: None) -> dict[str, tuple[float, ...]]:
     """Compute a target's log-probability with each of BETAS in all heads of one stack; -> by stack."""
     size, found = max(1, OCCLUDED_PIECES // len(pair.given)), dict[str, tuple[float, ...]]()
     for stack in STACKS:

@@ -5,7 +5,7 @@ Functions of a model and the tokens of a pair, as in `passes.py`. Axes as in `mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.explain.passes import Pair
+from xformer.explain.passes import Pair, Pause
 from xformer.explain.stream import SIDES, Step, steps
 from xformer.model import Transformer, future_mask
 from xformer.pieces import BOS, PAD
@@ -70,18 +70,8 @@ def shares(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.nd
     return adds, (float((done[0].state[0, step].float() - place) @ wanted), float(place @ wanted), constant)
 
 
-def _last(model: Transformer, source: Tensor, given: Tensor) -> Tensor:
-    """The last state of the decoder [B, D] in passes over embedded pieces [B, S, D] and [B, T, D]."""
-    memories = model.decoder.memories(model.encoder(source, None), None)
-    return model.decoder(given, future_mask(given.shape[1], given.device), memories)[:, -1].float()
-
-
-def _embedded(model: Transformer, rows: Sequence[Sequence[int]]) -> Tensor:
-    return model.embedding(torch.tensor(rows, device=model.embedding.weight.device))
-
-
 @torch.no_grad()
-def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Callable[[], object] = lambda: None
+def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
               ) -> tuple[np.ndarray, np.ndarray, float]:
     """What each source piece (2, S) and each piece given (2, step + 1) does for the difference of two logits.
 
@@ -91,7 +81,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Call
     """
     (wanted, _), rows = toward(model, pair, step, rival), (pair.source, pair.given[:step + 1])
     at = [model.embedding.positions[:len(row)] for row in rows]
-    own = [_embedded(model, [row])[0] - place for row, place in zip(rows, at, strict=True)]
+    own = [model.embedding(torch.tensor([row], device=place.device))[0] - place
+           for row, place in zip(rows, at, strict=True)]
     average = model.embedding.weight.mean(dim=0) * model.config.d_model**0.5
     ways = [(one - average).index_fill(0, torch.tensor(kept, device=one.device), 0.0)  # from average pieces to these
             for one, kept in zip(own, (len(rows[0]) - 1, 0), strict=True)]
@@ -102,7 +93,9 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Call
         with torch.enable_grad():
             inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
                       for one, way in zip(own, ways, strict=True)]
-            found = _last(model, inputs[0] + at[0], inputs[1] + at[1]) @ wanted
+            memories = model.decoder.memories(model.encoder(inputs[0] + at[0], None), None)
+            states = model.decoder(inputs[1] + at[1], future_mask(len(rows[1]), wanted.device), memories)  # [B, T, D]
+            found = states[:, -1].float() @ wanted
             every.append(torch.autograd.grad(found.sum(), inputs))
         differences.append(found.detach())
         pause()
@@ -114,7 +107,7 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Call
 
 @torch.inference_mode()
 def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequence[int],
-            pause: Callable[[], object] = lambda: None) -> tuple[dict[str, np.ndarray], float]:
+            pause: Pause = lambda: None) -> tuple[dict[str, np.ndarray], float]:
     """Answer `results.SwapHeads` (activation patching: Vig et al. 2020). twin: tokens of the other source.
 
     All heads are replaced in one batch, which grows by the heads of a layer where they answer. Raises UserError for a
@@ -162,8 +155,8 @@ def rival_of(tokenizer: Tokenizer, pair: Pair, step: int, piece: str) -> int:
     return token
 
 
-def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, rival: str,
-           pause: Callable[[], object] = lambda: None) -> Why:
+def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, rival: str, pause: Pause = lambda: None
+           ) -> Why:
     """Answer `results.AskWhy`. Raises UserError."""
     against = rival_of(tokenizer, pair, step, rival)
     use_threads(STEPS)

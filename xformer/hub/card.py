@@ -13,6 +13,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from xformer.hub import checkpoint
 from xformer.hub.checkpoint import ModelKind, Summary
 from xformer.results import UserError
+from xformer.strings import ASSETS
 
 LANGUAGES = {"translation": ["en", "es"]}  # by the task; English for all others
 # Test sets by their names in metrics.json: the data set on the Hub, and its split.
@@ -21,6 +22,9 @@ DATASETS = {"tatoeba-test-v2020-07-28": ("Helsinki-NLP/tatoeba_mt", "test"),
             "imdb-test": ("stanfordnlp/imdb", "test"), "imdb-validation": ("stanfordnlp/imdb", "train, held out"),
             "sst2-validation": ("stanfordnlp/sst2", "validation")}
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
+# How a service of it is used from Python, by the task; of a kind that other models are trained from there is none.
+USED = {"translation": ("Service", 'service.translate("Good night.").best.text'),
+        "text-classification": ("SentimentService", 'service.classify(["A fine film."])[0].label')}
 WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")  # metadata that a card must have
 
 
@@ -39,15 +43,12 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
     for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
         ways += [way for key, way in (("plain", "typed roughly"), ("lowercase", "in lower case")) if score.get(key)]
-        for key, name in METRICS.items():
-            if key in score:
-                signature = score.get(f"{key}_signature")
-                dataset, split = DATASETS.get(score["set"], (score["set"], None))
-                converted.append(EvalResult(
-                    task_type=kind.task, dataset_type=dataset, dataset_split=split, dataset_name=score["set"],
-                    metric_type=key,
-                    metric_value=score[key], metric_name=", ".join([name, *ways]),
-                    metric_args={"signature": signature} if signature else None))
+        dataset, split = DATASETS.get(score["set"], (score["set"], None))
+        converted += [EvalResult(
+            task_type=kind.task, dataset_type=dataset, dataset_split=split, dataset_name=score["set"], metric_type=key,
+            metric_value=score[key], metric_name=", ".join([name, *ways]),
+            metric_args={"signature": signature} if (signature := score.get(f"{key}_signature")) else None)
+            for key, name in METRICS.items() if key in score]
     return converted
 
 
@@ -101,67 +102,30 @@ def check(folder: Path) -> ModelCard:
     return card
 
 
-def _usage(kind: ModelKind, name: str) -> str:
-    """Return how a checkpoint is used from Python, as Markdown; "" for a kind that other models are trained from."""
-    service, ask = {"translation": ("Service", 'service.translate("Good night.").best.text'),
-                    "text-classification": ("SentimentService", 'service.classify(["A fine film."])[0].label'),
-                    }.get(kind.task, ("", ""))
-    return f"""
-```python
-from xformer import {service}
-service = {service}.from_pretrained("owner/{name}")  # or a folder
-print({ask})
-```
-""" if service else ""
-
-
-def _write(folder: Path, data: ModelCardData, body: str) -> None:
-    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())
-
-
 def credit(folder: Path, summary: Summary, about: dict[str, str], theirs: str, half: bool) -> None:
     """Write the card of an imported model, see `imported.write`. theirs: the text of the card that it had."""
-    name, config, origin, commit = folder.resolve().name, summary.config, about["origin"], about["commit"]
+    config, origin = summary.config, about["origin"]
     data = ModelCardData(language=[config.source, config.target], license=about["licence"], library_name="xformer",
-                         base_model=origin.partition("@")[0] if commit else None, pipeline_tag=summary.kind.task,
-                         tags=[config.architecture, "attention", "interpretability"], model_name=name)
-    body = f"""# {name}: {origin}, imported
-
-The work of the authors of {origin}{f", of commit {commit}," if commit else ""} under their licence, {about["licence"]},
-in the format of xformer; its numbers are unchanged{", but rounded to half precision" if half else ""}. Checkpoint
-{summary.identity}.
-
-## The card of {origin}
-
-{theirs.strip()}
-"""
-    _write(folder, data, body)
+                         base_model=origin.partition("@")[0] if about["commit"] else None,
+                         pipeline_tag=summary.kind.task, tags=[config.architecture, "attention", "interpretability"],
+                         model_name=folder.resolve().name)
+    _write(folder, data, "imported.md", **about, identity=summary.identity, theirs=theirs.strip(), half=half)
 
 
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
     """Write a card for a checkpoint that has none, from its other files."""
-    kind, config = summary.kind, summary.config.to_dict()
-    scores = results(kind, summary.metrics)
+    kind, name, scores = summary.kind, folder.resolve().name, results(summary.kind, summary.metrics)
     data = ModelCardData(
         language=LANGUAGES.get(kind.task, ["en"]), license=license, base_model=base_model, library_name="xformer",
         pipeline_tag=kind.task, tags=[summary.config.architecture, "attention", "interpretability"],
-        metrics=sorted({score.metric_type for score in scores}) or None, model_name=folder.resolve().name,
-        eval_results=scores or None)
-    body = f"""# {folder.resolve().name}: a {kind.name}
+        metrics=sorted({score.metric_type for score in scores}) or None, model_name=name, eval_results=scores or None)
+    service, ask = USED.get(kind.task, ("", ""))
+    _write(folder, data, "trained.md", **summary._asdict() | {"name": name}, service=service, ask=ask,
+           shape=json.dumps(summary.config.to_dict(), indent=2),
+           options=json.dumps(summary.metrics.get("options", {}), indent=2))
 
-{summary.parameters:,} parameters, stored in half precision. Checkpoint {summary.identity}.
 
-{_usage(kind, folder.resolve().name)}
-Trained by `python -m xformer train {kind.train}`. The model:
-
-```json
-{json.dumps(config, indent=2)}
-```
-
-The training:
-
-```json
-{json.dumps(summary.metrics.get("options", {}), indent=2)}
-```
-"""
-    _write(folder, data, body)
+def _write(folder: Path, data: ModelCardData, template: str, **values: Any) -> None:
+    """Write a card by a template of assets/cards."""
+    card = ModelCard.from_template(data, str(ASSETS / "cards" / template), **values)
+    checkpoint.write(folder / "README.md", f"{card}\n".encode())

@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,7 +23,7 @@ from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelCon
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import ModelInfo, UserError
+from xformer.results import ModelInfo, UserError, refusing
 from xformer.tokenizer import JOINT, SIDES, Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
@@ -215,10 +215,8 @@ def build(folder: Path, model_type: type[Model]) -> tuple[Tokenizer, Model]:
     """
     config = read_config(folder, model_type)
     _bounded(folder / "tokenizer.model")
-    try:
+    with refusing(ValueError, lambda error: f"The file {folder / 'tokenizer.model'} cannot be used: {error}; {FIX}."):
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
-    except ValueError as error:
-        raise UserError(f"The file {folder / 'tokenizer.model'} cannot be used: {error}; {FIX}.") from error
     if len(tokenizer) != config.vocab_size:
         raise UserError(f"The checkpoint {folder} does not fit together: config.json says {config.vocab_size} pieces, "
                         f"tokenizer.model holds {len(tokenizer)}; {FIX}.")
@@ -369,10 +367,9 @@ def _fault(metrics: dict[str, Any]) -> str:
 
 def _json(path: Path) -> dict[str, Any]:
     _bounded(path)
-    try:
+    # RecursionError: thousands of nested brackets
+    with refusing((ValueError, RecursionError), lambda _: f"The file {path} is not readable as JSON; {FIX}."):
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
-        raise UserError(f"The file {path} is not readable as JSON; {FIX}.") from error
     if not isinstance(value, dict):
         raise UserError(f"The file {path} does not hold a JSON object; {FIX}.")
     return value
@@ -394,13 +391,11 @@ def kind_of(folder: Path) -> ModelKind:
 
 def languages(folder: Path) -> tuple[str, str]:
     """Return the codes of the languages that a translator reads and writes; "" where config.json does not tell."""
-    try:
+    with suppress(UserError):
         config = _json(folder / "config.json")
-    except UserError:
-        return "", ""
-    if "translation" not in str(config.get("kind")):
-        return "", ""
-    return str(config.get("source", "en")), str(config.get("target", "es"))
+        if "translation" in str(config.get("kind")):
+            return str(config.get("source", "en")), str(config.get("target", "es"))
+    return "", ""
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:
@@ -411,7 +406,6 @@ def read_config(folder: Path, model_type: type[Network]) -> Config:
                         f"folder, or train one with “python -m xformer train {wanted.train}”.")
     known = {f.name for f in fields(kind.config)}
     values = {key: value for key, value in _json(folder / "config.json").items() if key in known}
-    try:
+    with refusing((TypeError, ValueError), lambda error: (
+            f"The file {folder / 'config.json'} describes no model: {error}.")):
         return kind.config(**values)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"The file {folder / 'config.json'} describes no model: {error}.") from error

@@ -22,7 +22,7 @@ from torch import Tensor
 from xformer.hub import card, checkpoint
 from xformer.model import ACTIVATIONS, LANGUAGE, Config, Transformer, sinusoids
 from xformer.pieces import BOS, EOS, SPECIAL, repeats
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.tokenizer import CODE, JointTokenizer, listed
 
 # Nothing else is read of a repository, so that a pickle beside these is no danger.
@@ -231,15 +231,14 @@ def _config(files: Files, vocab_size: int, source: str, target: str) -> Config:
     if activation not in ACTIVATIONS:
         raise Unusable(f"its activation is {activation!r}; read are {', '.join(ACTIVATIONS)}")
     later = one["model_type"] == "m2m_100"
-    try:
+    with refusing((KeyError, TypeError, ValueError, ZeroDivisionError),
+                  lambda error: Unusable(f"config.json describes no model: {error}")):
         half = one["d_model"] // 2
         return Config(vocab_size, one["d_model"], one["encoder_attention_heads"], one["encoder_layers"],
                       one["decoder_layers"], one["encoder_ffn_dim"], "pre" if later else "post",
                       activation=activation, output_bias=True, max_length=one["max_position_embeddings"],
                       position_base=10_000 ** (half / (half - 1)) if later else 10_000.0,
                       first_position=2 if later else 0, source=source, target=target)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise Unusable(f"config.json describes no model: {error}") from error
 
 
 def _read_transformers(folder: Path) -> Files:
@@ -260,7 +259,9 @@ def _read_transformers(folder: Path) -> Files:
                        ) from error
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
-    ids = _json(folder / "vocab.json", None if marian else {}) or _of_nllb(models[0])
+    # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
+    ids: dict[str, int] = _json(folder / "vocab.json", None if marian else {}) or {
+        name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
         raise Unusable("vocab.json does not number its pieces 0, 1, 2, …")
@@ -269,7 +270,7 @@ def _read_transformers(folder: Path) -> Files:
             "additional_special_tokens", []) if name not in ids]
         count = next((len(weights[name]) for name in MATRIX if name in weights), 0)
         pieces += [f"madeupword{i}" for i in range(count - len(pieces))]
-    special = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
+    special: dict[str, int] = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
     if len(special) < 3:
         raise Unusable("its vocabulary lacks one of <pad>, <unk>, </s>")
     for key, name in (("eos_token_id", "</s>"), ("pad_token_id", "<pad>")):
@@ -278,21 +279,15 @@ def _read_transformers(folder: Path) -> Files:
     return Files(config, weights, pieces, special, models)
 
 
-def _of_nllb(model: bytes) -> dict[str, int]:
-    """The vocabulary of NLLB, which has no vocab.json: fairseq's special pieces, and all others of SentencePiece."""
-    return {name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(model)[3:]])}
-
-
 def _read_marian(path: Path) -> Files:
     """Read Marian's own file of weights and what stands beside it in a zip of OPUS-MT: no code is run."""
     folder = path.parent
     vocabulary = next(iter(sorted(folder.glob("*vocab.yml"))), folder / "vocab.yml")
-    try:
+    with refusing((OSError, ValueError, KeyError), lambda error: (
+            Unusable(f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})"))):
         with np.load(path, allow_pickle=False) as arrays:
             stored = {name: arrays[name] for name in arrays.files}
         settings = dict(re.findall(r"^([\w-]+): *(.*?) *$", bytes(stored.pop("special:model.yml")).decode(), re.M))
-    except (OSError, ValueError, KeyError) as error:
-        raise Unusable(f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})") from error
     if settings.get("type") != "transformer" or settings.get("tied-embeddings-all") != "true":
         raise Unusable("its model.yml does not say “type: transformer” and “tied-embeddings-all: true”")
     for key, wanted in (("transformer-preprocess", ""), ("transformer-postprocess", "dan"),
@@ -340,20 +335,16 @@ def _lines(content: bytes) -> list[tuple[str, int]]:
 
 
 def _bytes(path: Path) -> bytes:
-    try:
+    with refusing(OSError, lambda _: Unusable(f"it lacks {path.name}")):
         return path.read_bytes()
-    except OSError as error:
-        raise Unusable(f"it lacks {path.name}") from error
 
 
 def _json(path: Path, otherwise: dict[str, Any] | None = None) -> dict[str, Any]:
     """The object in a file; `otherwise` where there is none."""
     if otherwise is not None and not path.is_file():
         return otherwise
-    try:
+    with refusing((ValueError, RecursionError), lambda _: Unusable(f"{path.name} is not readable as JSON")):
         value = json.loads(_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise Unusable(f"{path.name} is not readable as JSON") from error
     if not isinstance(value, dict):
         raise Unusable(f"{path.name} does not hold a JSON object")
     return value

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from xformer.results import STACKS, Course, DevScores, History, Moment, Moments, UserError
+from xformer.results import SIDES, STACKS, Course, DevScores, History, Moment, Moments, UserError
 
 HISTORY, MOMENTS = "history.json", "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
@@ -103,9 +103,8 @@ def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], 
         "source", "target", "predicted", "translations"))
     maps = {stack: arrays[f"{stack}.{number}"] for stack in STACKS if f"{stack}.{number}" in arrays}
     for stack, array in maps.items():
-        seen = (len(source if stack == "encoder_self" else target), len(target if stack == "decoder_self" else source))
-        if array.ndim != 5 or array.dtype != np.uint8 or array.shape[::4] != (moments, seen[1]) \
-                or array.shape[3] != seen[0]:
+        asks, seen = (len({"source": source, "target": target}[side]) for side in SIDES[stack])
+        if array.ndim != 5 or array.dtype != np.uint8 or array.shape[::4] != (moments, seen) or array.shape[3] != asks:
             raise ValueError(f"the maps of sentence {number + 1} do not fit its pieces")
         if not (0 < array.shape[1] <= MOST_SHAPE and 0 < array.shape[2] <= MOST_SHAPE):
             raise ValueError(f"the maps of sentence {number + 1} have {array.shape[1]} layers and {array.shape[2]} "

@@ -19,7 +19,7 @@ from huggingface_hub.utils import logging, tqdm, validate_repo_id
 from huggingface_hub.utils.sha import git_hash
 
 from xformer.hub import card, checkpoint, imported, transfer
-from xformer.results import Message, UserError
+from xformer.results import Message, UserError, refusing
 
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -55,10 +55,8 @@ def parse_name(text: str) -> RepositoryName | None:
     repository, at, revision = text.partition("@")
     if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
         return None
-    try:
+    with refusing(errors.HFValidationError, lambda _: Message.of("hub_error_name", name=repr(text))):
         validate_repo_id(repository)
-    except errors.HFValidationError as error:
-        raise UserError(Message.of("hub_error_name", name=repr(text))) from error
     if at and not REVISION.fullmatch(revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
     return RepositoryName(repository, revision or constants.DEFAULT_REVISION)
@@ -309,14 +307,11 @@ def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
     given."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
-    try:
-        if (session := get_session()).timeout.read is None:  # it is not a program's own, with a patience of its own
-            session.timeout = PATIENCE
-        yield
-    except UserError:
-        raise
-    except Exception as error:  # of the client, of its storage back end, or of a server that is no Hub
-        raise UserError(_sentence(name, error, token)) from error
+    try:  # errors are of the client, of its storage back end, or of a server that is no Hub
+        with refusing(Exception, lambda error: _sentence(name, error, token)):
+            if (session := get_session()).timeout.read is None:  # not a program's own, with a patience of its own
+                session.timeout = PATIENCE
+            yield
     finally:
         logging.set_verbosity(verbosity)
 

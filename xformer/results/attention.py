@@ -6,9 +6,12 @@ from itertools import count
 
 import numpy as np
 
+from xformer import offline_page
 from xformer.results.messages import Message, UserError
-from xformer.results.models import STACKS, Head, ModelInfo
+from xformer.results.models import SIDES, STACKS, Head, ModelInfo
 from xformer.strings import ENGLISH, Language
+
+__all__ = ["AdditiveWalk", "Maps", "Origin", "Trace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +61,10 @@ class Trace:
 
     def of(self, stack: str) -> Maps:
         """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
-        return {"encoder_self": Maps(self.source, (), self.source, self.encoder_self, self.encoder_self_norms),
-                "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
-                                     self.decoder_self_norms),
-                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms,
-                              self.asks_late)}[stack]
+        asks, seen = (getattr(self, side) for side in SIDES[stack])
+        predicted = () if stack == "encoder_self" else self.predicted
+        return Maps(asks, predicted, seen, getattr(self, stack), getattr(self, f"{stack}_norms"),
+                    stack == "cross" and self.asks_late)
 
     @property
     def asks_late(self) -> bool:
@@ -87,12 +89,10 @@ class Trace:
 
         head: the one on which it opens, with the errors of `opening`.
         """
-        from xformer import offline_page  # only where a page is wanted
         return offline_page.page(self, self.opening(head), {stack: self.of(stack) for stack in STACKS}, language)
 
     def _repr_html_(self) -> str:
         """The page in a frame: how a notebook shows a trace that a cell ends with."""
-        from xformer import offline_page
         try:
             return offline_page.frame(self.page())
         except UserError as error:
@@ -103,7 +103,6 @@ class Trace:
 
         head, language: as for `page`.
         """
-        from xformer import offline_page
         offline_page.show(self.page(head, language))
 
 

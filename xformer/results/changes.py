@@ -10,6 +10,8 @@ from xformer.results.attention import Trace
 from xformer.results.models import Head, ModelInfo
 from xformer.results.translation import Bleu, Translation
 
+__all__ = ["Comparison", "Examined", "HeadEffect", "Moved", "Occlusion", "Reweighed", "TwoModels", "Why"]
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -86,22 +88,19 @@ class HeadEffect:
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
-    """A translation before and after a change of positions or of the order of the words."""
-
-    source: str  # as it was read, perhaps shuffled
-    translation: Translation  # made under the change
-    before: Trace  # of the original source and translation
-    after: Trace  # of `source` and the same target pieces, under the change
-
-
-@dataclass(frozen=True, eq=False)
 class Reweighed:
     """A translation before and after its attention was weighed otherwise."""
 
     translation: Translation  # made under the change
     before: Trace  # of the original source and translation
     after: Trace  # of the same, under the change
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Reweighed):
+    """A translation before and after a change of positions or of the order of the words; `after` is of `source`."""
+
+    source: str  # as it was read, perhaps shuffled
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,9 @@ import numpy as np
 
 from xformer.results.models import Head
 
+__all__ = ["DecoderReadings", "Embedded", "MeaningMap", "Neighbour", "Reach", "Stream", "Sublayer", "SublayerGradient",
+           "Walk"]
+
 
 @dataclass(frozen=True, eq=False)
 class DecoderReadings:

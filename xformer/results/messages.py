@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from xformer.strings import ENGLISH, Language
+
+__all__ = ["Message", "UserError", "refusing"]
 
 
 @dataclass(frozen=True)
@@ -38,3 +42,17 @@ class UserError(ValueError):
     def say(self, language: Language = ENGLISH) -> str:
         """The sentence as plain text."""
         return self.message if isinstance(self.message, str) else self.message.say(language)
+
+
+@contextmanager
+def refusing(kinds: type[Exception] | tuple[type[Exception], ...], say: Callable[[Any], Message | str | ValueError]
+             ) -> Iterator[None]:
+    """Turn errors of these kinds into a UserError that says what `say` makes of one, or into the error that it makes. A
+    UserError stays as it is."""
+    try:
+        yield
+    except UserError:
+        raise
+    except kinds as error:
+        said = say(error)
+        raise (said if isinstance(said, ValueError) else UserError(said)) from error

@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 from xformer.strings import ENGLISH, Language
 
-STACKS = ("encoder_self", "decoder_self", "cross")
+__all__ = ["GENERATIONS", "SIDES", "STACKS", "Block", "Head", "LayerTimes", "ModelInfo"]
+
+# The stacks of attention, and of which side of a pair the pieces are that ask in each, and that are looked at.
+SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
+STACKS = (*SIDES,)
 # Names of the small models that are compared with one another, the oldest first.
 GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")
 

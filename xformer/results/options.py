@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from xformer.results.models import Head
 
+__all__ = ["ANSWERS_IN", "BASES", "BUGS", "GREEDY", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES", "STOPS",
+           "WEIGHINGS", "Options", "Positions", "Weighing"]
+
 STOPS = ("lookahead", "bound", "k_finished")  # of a beam
 ANSWERS_IN = ("auto", "float32", "int8")  # precisions that a model may be asked to answer in
 

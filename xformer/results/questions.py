@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+from typing_extensions import dataclass_transform
 
 from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
@@ -18,16 +19,24 @@ from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
 
+__all__ = ["AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree", "MapMeanings", "MeasureReach",
+           "Move", "NearestContexts", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
+           "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive", "WalkHead"]
+
 Source = str | Translation
 Target = str | Sequence[int]
 Answer = TypeVar("Answer", covariant=True)
 
 
+@dataclass_transform(frozen_default=True)
 class Question(Generic[Answer]):
-    """A question whose answer is of this type."""
+    """A question whose answer is of this type; the kinds of questions are frozen dataclasses of what is asked for."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True)(cls)
 
 
-@dataclass(frozen=True)
 class OfPair(Question[Answer]):
     """A question about a source and a target."""
 
@@ -35,7 +44,6 @@ class OfPair(Question[Answer]):
     target: Target
 
 
-@dataclass(frozen=True)
 class WalkHead(OfPair[Walk]):
     """Every number of one head in a pass, from q, k and v to its output."""
 
@@ -43,7 +51,6 @@ class WalkHead(OfPair[Walk]):
     padding: int = 0  # <pad> pieces after the source, as in a batch with a longer sentence
 
 
-@dataclass(frozen=True)
 class Begin(OfPair[tuple[Walk, dict[str, tuple[float, float]]]]):
     """`WalkHead` in a model of the same shape that has learned nothing, its weights just drawn; and, for each matrix of
     the layer, the standard deviation of its numbers then and in the trained model."""
@@ -51,48 +58,40 @@ class Begin(OfPair[tuple[Walk, dict[str, tuple[float, float]]]]):
     head: Head
 
 
-@dataclass(frozen=True)
 class WalkAdditive(OfPair[AdditiveWalk]):
     """Every number of the additive attention of a recurrent model, at each step. Refused by other models."""
 
 
-@dataclass(frozen=True)
 class Follow(OfPair[Stream]):
     """The states (L, D) of all pieces through one side of the model, sub-layer by sub-layer."""
 
     side: str  # "encoder" or "decoder"
 
 
-@dataclass(frozen=True)
 class Occlude(OfPair[Occlusion]):
     """The nats that each target piece loses where each word of the source is left out, (T, W)."""
 
 
-@dataclass(frozen=True)
 class RankHeads(OfPair[list[HeadEffect]]):
     """The nats that the target loses without each head, the worst loss first; progress: passes done, and of all."""
 
     stacks: Sequence[str] = STACKS
 
 
-@dataclass(frozen=True)
 class ReadDecoder(OfPair[DecoderReadings]):
     """The decoder's state after each layer, read as if it were the last: probabilities (layers + 1, T)."""
 
 
-@dataclass(frozen=True)
 class Force(OfPair[Forced]):
     """The log-probability and the loss, in nats, of each target piece after those before it (teacher forcing)."""
 
     smoothing: float = 0.1  # of the labels, 0 to below 1
 
 
-@dataclass(frozen=True)
 class SweepBeta(OfPair[dict[str, tuple[float, ...]]]):
     """The target's log-probability for each of `explain.principles.BETAS` in all heads of a stack, by stack."""
 
 
-@dataclass(frozen=True)
 class Reweigh(OfPair[Reweighed]):
     """A translation with changed attention weights, and what they change in a target made without the change."""
 
@@ -101,7 +100,6 @@ class Reweigh(OfPair[Reweighed]):
     max_length: int | None = None
 
 
-@dataclass(frozen=True)
 class Move(OfPair[Moved]):
     """A translation with other positions, and what they change in a target that was made with the model's own."""
 
@@ -111,14 +109,12 @@ class Move(OfPair[Moved]):
     max_length: int | None = None
 
 
-@dataclass(frozen=True)
 class Examine(OfPair[Examined]):
     """A model with a mistake of BUGS in all its layers."""
 
     bug: str  # "": none, the healthy model
 
 
-@dataclass(frozen=True)
 class MeasureReach(OfPair[Reach]):
     """How far each piece of the source reaches in the encoder: norms (S, S) of derivatives of states by inputs."""
 
@@ -126,7 +122,6 @@ class MeasureReach(OfPair[Reach]):
     MOST = 48  # pieces of a source, </s> included
 
 
-@dataclass(frozen=True)
 class OfRival(OfPair[Answer]):
     """A question about the piece at a step, from 0, and a piece that might stand there instead."""
 
@@ -134,12 +129,10 @@ class OfRival(OfPair[Answer]):
     rival: str
 
 
-@dataclass(frozen=True)
 class AskWhy(OfRival[Why]):
     """Why the piece was written and not its rival."""
 
 
-@dataclass(frozen=True)
 class SwapHeads(OfRival[tuple[dict[str, np.ndarray], float]]):
     """The difference of both pieces' logits where one head's answers are replaced by those for a twin source, for each
     head (layers, H), by stack; and with all that is the twin's."""
@@ -147,13 +140,11 @@ class SwapHeads(OfRival[tuple[dict[str, np.ndarray], float]]):
     twin: str  # a source of as many pieces
 
 
-@dataclass(frozen=True)
 class TellSides(OfPair[tuple[np.ndarray, np.ndarray]]):
     """How much of each target piece came from each source piece (T, S), and from each piece that was given (T, T); each
     row of both together sums to 1."""
 
 
-@dataclass(frozen=True)
 class GrowTree(Question[BeamTree]):
     """All hypotheses that a beam considers, kept and dropped; the best is that of `translate`. Refused for samples."""
 
@@ -163,7 +154,6 @@ class GrowTree(Question[BeamTree]):
     max_length: int | None = None
 
 
-@dataclass(frozen=True)
 class TranslateByLayer(Question[tuple[Candidate, ...]]):
     """Translations from the encoder's state after 0 to all layers; the last is the usual translation."""
 
@@ -172,14 +162,12 @@ class TranslateByLayer(Question[tuple[Candidate, ...]]):
     max_length: int | None = None
 
 
-@dataclass(frozen=True)
 class EmbedSource(Question[Embedded]):
     """The encoder's input vectors (S, D), embeddings and positions apart."""
 
     source: Source
 
 
-@dataclass(frozen=True)
 class NearestPieces(Question[list[tuple[str, float]]]):
     """The pieces whose embeddings are most like that of a piece, with their cosines."""
 
@@ -187,7 +175,6 @@ class NearestPieces(Question[list[tuple[str, float]]]):
     count: int = 12
 
 
-@dataclass(frozen=True)
 class NearestContexts(Question[list[Neighbour]]):
     """The pieces in assets/contexts.txt whose state after a layer of the encoder is most like that of a piece."""
 
@@ -197,7 +184,6 @@ class NearestContexts(Question[list[Neighbour]]):
     count: int = 10
 
 
-@dataclass(frozen=True)
 class MapMeanings(Question[MeaningMap]):
     """The words of own pairs among those of assets/meanings.tsv; progress: sentences read, and of all."""
 
@@ -208,7 +194,6 @@ class MapMeanings(Question[MeaningMap]):
     word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
 
 
-@dataclass(frozen=True)
 class Reverse(Question[tuple[float, float, float]]):
     """How far at most the self-attention of the encoder's first layer answers otherwise where a source stands in
     reverse order, without positions and with them; and the largest number of its answer, without."""

@@ -7,6 +7,9 @@ import numpy as np
 
 from xformer.results.messages import Message
 
+__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Judged", "LabelShare", "Maximum", "PoolingScore",
+           "Sentiment"]
+
 LABELS = ("negative", "positive")  # of reviews, in the order of the classifier's outputs
 
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from xformer.results.models import Head
 
+__all__ = ["PARTS", "Course", "DevScores", "History", "LiveFrame", "LiveWait", "Moment", "Moments", "RunSettings",
+           "TrainingCourse"]
+
 
 @dataclass(frozen=True)
 class DevScores:

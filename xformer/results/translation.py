@@ -6,6 +6,8 @@ from typing import Any
 from xformer.results.messages import Message
 from xformer.results.options import Options
 
+__all__ = ["BeamTree", "Bleu", "Branch", "Candidate", "Forced", "LengthScore", "NGram", "Pieced", "Translation"]
+
 
 @dataclass(frozen=True)
 class Candidate:

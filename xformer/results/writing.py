@@ -7,6 +7,8 @@ from typing import NamedTuple
 from xformer.pieces import EOS, SPECIAL
 from xformer.results.messages import Message
 
+__all__ = ["NextPiece", "Scored"]
+
 
 class NextPiece(NamedTuple):
     """A piece that may come next in a text."""

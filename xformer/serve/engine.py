@@ -37,7 +37,21 @@ MOST_NUMBERS = 1_000_000  # in the maps of /explain: enough for 80 pieces; each 
 OPEN = {"translation": TranslationService, "reviews": ReviewService}  # the protocols' public names may be called
 PATIENCE = 20.0  # seconds in which a health check must translate a word, unless the caller gives another limit
 
-api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.")
+
+def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    return JSONResponse({"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422)
+
+
+REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error
+    UserError: lambda _, error: JSONResponse({"error": error.say()}, 422),
+    RequestValidationError: _misunderstood,
+    HTTPException: lambda _, error: PlainTextResponse(str(error.detail), error.status_code),
+    Exception: lambda *_: JSONResponse(
+        {"error": "Something went wrong while this was computed; the engine's log says what."}, 500)}
+api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.",
+              exception_handlers=REFUSALS)
 _services: dict[str, Any] = {}
 _asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # what a client must meet: see `protect`
 
@@ -115,28 +129,6 @@ def _service(name: str) -> Any:
     if name not in _services:
         raise UserError(f"This engine has no service “{name}”; start it with a checkpoint for that.")
     return _services[name]
-
-
-@api.exception_handler(UserError)
-def _refused(_: Request, error: UserError) -> JSONResponse:
-    return JSONResponse({"error": error.say()}, 422)
-
-
-@api.exception_handler(RequestValidationError)
-def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return JSONResponse({"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422)
-
-
-@api.exception_handler(HTTPException)
-def _too_much(_: Request, error: HTTPException) -> Response:
-    return PlainTextResponse(str(error.detail), error.status_code)
-
-
-@api.exception_handler(Exception)
-def _unforeseen(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": "Something went wrong while this was computed; the engine's log says what."}, 500)
 
 
 class Asked(BaseModel, extra="forbid", strict=True):

@@ -9,6 +9,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,15 +86,12 @@ class Hosts:
 def host_of(address: str) -> str:
     """Return the host of an address or of a Host header, without the port; "" if it has none."""
     address = address.strip()
-    try:
+    with suppress(ValueError):
         return (urlsplit(address if "://" in address else f"//{address}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    return ""
 
 
 def _in_digits(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ip_address(name))
+    return False

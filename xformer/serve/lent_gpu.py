@@ -11,11 +11,12 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.results import UserError
-from xformer.serve.limits import computing
+from xformer.serve.protocol import public
 
 if TYPE_CHECKING:
     from xformer.serve.loaded import ModelService
@@ -24,6 +25,7 @@ S = TypeVar("S", bound="ModelService[Any]")
 log = logging.getLogger(__name__)
 
 SECONDS = 30  # that a call may keep a lent GPU; a visitor with less time left gets no GPU, but an answer from the CPU
+INSTANT = {"alignment_errors", "blocks", "clean", "split", "typed"}  # methods of services that run no model
 
 
 def open_service(kind: type[S], folder: str | Path, device: str | None, *more: str) -> S:
@@ -40,6 +42,12 @@ def open_service(kind: type[S], folder: str | Path, device: str | None, *more: s
     for name in computing(kind):
         setattr(service, name, partial(_borrow, service, kind, Path(folder), name, getattr(here, name)))
     return service
+
+
+def computing(kind: type) -> list[str]:
+    """Names of the methods of a service that run its model, and so are worth a lent GPU: of its protocol's, all but
+    INSTANT."""
+    return sorted(name for name, one in public(kind.__bases__[-1]).items() if isfunction(one) and name not in INSTANT)
 
 
 def lends() -> bool:

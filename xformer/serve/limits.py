@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from xformer.results import Message, UserError
 
@@ -24,18 +24,6 @@ PLACES = 2  # training runs at the same time
 SHARE = 4.0  # seconds after which a run gives its place to a waiting one
 MOST_RUNS = 32  # runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
 Visitor = tuple[str, str]  # an address, and a session of that address
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def computes(method: Method) -> Method:
-    """Mark a method of a service that runs its model, and so is worth a lent GPU."""
-    method.computes = True  # type: ignore[attr-defined]
-    return method
-
-
-def computing(kind: type) -> list[str]:
-    """Names of the methods of a service that are marked by `computes`."""
-    return [name for name in dir(kind) if getattr(getattr(kind, name), "computes", False)]
 
 
 def most_people() -> int:

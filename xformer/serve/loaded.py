@@ -37,29 +37,24 @@ class ModelService(Generic[Model]):
 
     @classmethod
     def from_pretrained(cls: type[Opened], name: str | Path, *, revision: str | None = None,
-                        device: str | None = None, token: str | None = None, cache_dir: str | Path | None = None,
-                        local_files_only: bool = False, force_download: bool = False) -> Opened:
-        """Load a folder, or owner/name[@revision] from the Hub's cache or the Hub. Raises UserError."""
-        access = repository.Access(token, cache_dir, local_files_only, force_download)
-        return cls.open(repository.find(f"{name}@{revision}" if revision else name, access), device)
+                        device: str | None = None, **access: Any) -> Opened:
+        """Load a folder, or owner/name[@revision] from the Hub's cache or the Hub. Raises UserError.
+
+        access: what `repository.Access` has: token, cache_dir, local_files_only, force_download.
+        """
+        named = f"{name}@{revision}" if revision else name
+        return cls.open(repository.find(named, repository.Access(**access)), device)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Copy the checkpoint to a folder that is empty or does not exist yet. Raises UserError."""
         repository.copy(self.folder, Path(folder))
 
-    def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None,
-                    commit_message: str = "Upload checkpoint", branch: str | None = None,
-                    create_pr: bool = False) -> str:
-        """Upload the checkpoint to owner/name, created if it does not exist; return the address of the commit.
-
-        branch: where it goes, created if it does not exist. create_pr: propose the commit as a pull request. Raises
-        UserError.
-        """
-        return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message,
-                               branch=branch, create_pr=create_pr)
+    def push_to_hub(self, repo_id: str, **more: Any) -> str:
+        """Upload the checkpoint to owner/name, as `repository.push` does, which says what `more` there is: private,
+        token, commit_message, branch, create_pr. Returns the address of the commit. Raises UserError."""
+        return repository.push(self.folder, repo_id, **more)
 
     def blocks(self) -> list[Block]:
-        """The model box by box, in the order of its parameters."""
         return blocks(self.model)
 
     def _measured(self, read: Callable[[dict[str, Any]], T], otherwise: T) -> T:

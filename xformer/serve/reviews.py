@@ -19,7 +19,6 @@ from xformer.pieces import BOS, EOS
 from xformer.results.attention import Trace
 from xformer.results.messages import Message, UserError
 from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
-from xformer.serve.limits import computes
 from xformer.serve.loaded import ModelService
 from xformer.serve.protocol import Progress, ReviewService
 from xformer.serve.text import Prepared, clean, prepare
@@ -103,7 +102,6 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
 class OfReviews(ModelService[Reader]):
     """A loaded model of reviews."""
 
-    @computes
     def trace(self, text: str) -> Trace:
         """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
         if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model, more than it
@@ -129,7 +127,6 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
 
     _load = staticmethod(partial(checkpoint.load, model_type=TransformerClassifier))
 
-    @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
@@ -146,7 +143,6 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
         seconds = time.perf_counter() - began
         return [self._sentiment(*one, seconds) for one in zip(prepared, marked, logits, weights, strict=True)]
 
-    @computes
     @torch.inference_mode()
     def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
         began, config, done = time.perf_counter(), self.model.config, 0

@@ -30,7 +30,7 @@ from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
 from xformer.results.inside import MeaningMap, Neighbour
-from xformer.results.messages import Message, UserError
+from xformer.results.messages import Message, UserError, refusing
 from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
@@ -38,7 +38,7 @@ from xformer.results.training import History, Moments
 from xformer.results.translation import BeamTree, Candidate, LengthScore, Pieced, Translation
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
-from xformer.serve.limits import Wait, computes
+from xformer.serve.limits import Wait
 from xformer.serve.loaded import ModelService
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress, TranslationService
@@ -124,14 +124,6 @@ class Service(ModelService[Translator], TranslationService):
 
     # Translation
 
-    @computes
-    def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
-                  timeout: float | None = None) -> Translation:
-        return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
-                                   positions=positions, timeout=timeout)[0]
-
-    @computes
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
@@ -141,14 +133,12 @@ class Service(ModelService[Translator], TranslationService):
             sources = [self._prepare(text) for text in texts]
             return self._translated(wait, sources, options, prefixes, max_length, progress, change)
 
-    @computes
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
         with self.guard.enter() as wait:
             (translation,) = self._translated(wait, [self._prepare(text)], options, max_length=max_length)
             return translation, self.trace(translation, translation.best.tokens)
 
-    @computes
     def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
         if not 0 <= step < len(candidate.tokens):
@@ -268,15 +258,9 @@ class Service(ModelService[Translator], TranslationService):
 
     # Looking inside
 
-    @computes
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         return self._traced(self._source(source), self._target(target), self._intervention(off, positions))
 
-    @computes
-    def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
-        return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
-
-    @computes
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:
         with self.guard.enter() as wait:
@@ -290,14 +274,12 @@ class Service(ModelService[Translator], TranslationService):
                            for i in range(2)]
         return Comparison((one, other), traces, ((traces[0].log_probs, crossed[0]), (crossed[1], traces[1].log_probs)))
 
-    @computes
     def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:
         if type(question) not in ANSWERS:
             raise UserError(f"A translation model is not asked {type(question).__name__}; ask one of "
                             f"{', '.join(kind.__name__ for kind in ANSWERS)}.")
         return ANSWERS[type(question)](self, question, progress)
 
-    @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
@@ -316,7 +298,7 @@ class Service(ModelService[Translator], TranslationService):
         target, change = self._target(asked.target), self._intervention(positions=asked.positions)
         with self.guard.enter() as wait:
             (found,) = self._translated(wait, [changed], asked.options, max_length=asked.max_length, change=change)
-            return Moved(changed.text, found, self._traced(original, target), self._traced(changed, target, change))
+            return Moved(found, self._traced(original, target), self._traced(changed, target, change), changed.text)
 
     def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
         source, target, options = self._source(asked.source), self._target(asked.target), asked.options or Options()
@@ -402,10 +384,8 @@ class Service(ModelService[Translator], TranslationService):
 
     def _check(self, target: Sequence[int], limit: int) -> None:
         """Raise UserError for target tokens that the model cannot have written."""
-        try:
+        with refusing(ValueError, lambda error: f"A translation cannot begin like this: {error}."):
             check_prefix(target, limit, self.model.config.vocab_size)
-        except ValueError as error:
-            raise UserError(f"A translation cannot begin like this: {error}.") from error
 
     def _traced(self, source: Prepared, target: Sequence[int], change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():

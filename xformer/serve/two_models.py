@@ -1,5 +1,6 @@
 """One text through two models of one pair of languages; no torch."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 from xformer.results import Message, ModelInfo, Options, Trace, Translation, TwoModels, UserError
@@ -45,8 +46,8 @@ def _forced(first: TranslationService, second: TranslationService, translation: 
     """Trace a translation of the first model in both, where that gives maps of the same heads over the same pieces."""
     if any(getattr(first.info, name) != getattr(second.info, name) for name in SHAPE):
         return None
-    try:
+    with suppress(UserError):  # the second cannot spell it, or it is empty
         one, other = (service.trace(translation.source, translation.best.text) for service in (first, second))
-    except UserError:  # the second cannot spell it, or it is empty
-        return None
-    return (one, other) if (one.source, one.predicted) == (other.source, other.predicted) else None
+        if (one.source, one.predicted) == (other.source, other.predicted):
+            return one, other
+    return None

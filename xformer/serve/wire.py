@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from xformer import results
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.results.questions import Question
 
 RECORDS: dict[str, type] = {name: kind for name, kind in vars(results).items()
@@ -45,13 +45,9 @@ def dumps(value: Any) -> str:
 
 def loads(text: str | bytes) -> Any:
     """Read what `dumps` wrote. Raises UserError for anything else."""
-    try:
+    with refusing((ValueError, KeyError, TypeError, AttributeError, RecursionError), lambda _: (
+            "The message is not in the format of this version; use the same version on both sides.")):
         return _unpacked(json.loads(text))
-    except UserError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError("The message is not in the format of this version; use the same version on both sides."
-                        ) from error
 
 
 def _packed(value: Any) -> Any:
@@ -99,12 +95,8 @@ def _record(kind: type, values: dict[str, Any]) -> Any:
         if name not in names:
             raise UserError(f"The record {kind.__name__} has no field {name[:40]!r}; it has {', '.join(names)}.")
         _check(f"field {name} of {kind.__name__}", value, _hints(kind)[name])
-    try:
+    with refusing(ValueError, lambda error: f"The record {kind.__name__} is not valid: {error}."):
         return kind(**values)
-    except UserError:
-        raise
-    except ValueError as error:
-        raise UserError(f"The record {kind.__name__} is not valid: {error}.") from error
 
 
 @cache

@@ -15,7 +15,6 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, UserError
 from xformer.search import drawn_with
-from xformer.serve.limits import computes
 from xformer.serve.protocol import WriterService
 from xformer.serve.reviews import OfReviews
 from xformer.serve.text import Prepared
@@ -56,12 +55,10 @@ class Writer(OfReviews[LanguageModel], WriterService):
         """The most pieces of a text, without <s>."""
         return self.model.config.max_length - 1
 
-    @computes
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
         line, tokens, warnings = self._prepare(text, "lm_empty") if text.strip() else Prepared("", [], [])
         return self._scored(line, [*tokens, *([EOS] if whole else [])], options, tuple(warnings))
 
-    @computes
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
         if text.finished:
             raise UserError(Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit))
@@ -70,7 +67,6 @@ class Writer(OfReviews[LanguageModel], WriterService):
         token = draw(chances(scores, options), options.seed, len(text.tokens))
         return self.choose(text, len(text.tokens), token, options)
 
-    @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):

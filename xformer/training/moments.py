@@ -14,15 +14,12 @@ from xformer.explain import passes
 from xformer.explain.alignment import READINGS, Gold, grouped, head_scores
 from xformer.hub import checkpoint, recorded
 from xformer.results import STACKS, Course, Moment, Moments, Options, Trace
+from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, translate_ids
 
-SENTENCES = (  # of assets/alignments.tsv: short and long, with words that change places, fall out, or have two for one
-    "Do not run!", "The red car is faster than the blue one.", "The old fisherman mended his green nets.",
-    "I gave her the keys this morning.", "Do you want to see my new photos?", "I do not like cold soup.",
-    "They would have come if you had called them.", "Coffee is cheap here, but bread is expensive.",
-    "We have lived in this noisy street for ten years.",
-    "If it rains tomorrow, we will stay home and play cards.")
+# Of assets/alignments.tsv: short and long, with words that change places, fall out, or have two for one.
+SENTENCES = (ASSETS / "moments.txt").read_text(encoding="utf-8").splitlines()
 
 
 def shares(count: int) -> list[float]:

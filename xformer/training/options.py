@@ -307,6 +307,8 @@ class SentimentDownload:
     """Options of downloading reviews and phrases."""
 
     out: Path = required(OUT_HELP, metavar="DIR")
-    imdb: str = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"  # tar archive of reviews
-    sst: str = "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"  # zip archive of trees
+    urls: Sequence[str] = option(("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+                                  "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"),
+                                 "tar archive of reviews, and zip archive of trees", flag="--url", nargs=2,
+                                 metavar=("IMDB", "SST"))
     seed: int = option(0, "of the choice of films to hold out", least=0, most=LARGEST_SEED)

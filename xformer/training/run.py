@@ -6,8 +6,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from functools import partial
 from itertools import islice
@@ -24,7 +24,7 @@ from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
 from xformer.model import Transformer
 from xformer.recurrent import RecurrentTranslator
-from xformer.results import LABELS, UserError
+from xformer.results import LABELS, UserError, refusing
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora, reviews
 from xformer.training.loop import Learner, Task, Trainer, own_device
@@ -150,13 +150,9 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
     return _train(run, prepare)
 
 
-@contextmanager
-def starting() -> Iterator[None]:
+def starting() -> AbstractContextManager[None]:
     """Turn a ValueError that comes before the first step into a UserError."""
-    try:
-        yield
-    except ValueError as error:
-        raise error if isinstance(error, UserError) else UserError(f"Training cannot start: {error}.") from error
+    return refusing(ValueError, lambda error: f"Training cannot start: {error}.")
 
 
 def _rank() -> int:

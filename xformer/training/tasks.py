@@ -175,12 +175,8 @@ def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict
     right = (best == labels).double()
     lowest = 1 / probabilities.shape[1]
     place = ((confidence - lowest) / (1 - lowest) * BINS).long().clamp(0, BINS - 1)
-    bins = []
-    for i in range(BINS):
-        inside = place == i
-        if inside.any():
-            bins.append({"count": int(inside.sum()), "confidence": round(float(confidence[inside].mean()), 4),
-                         "accuracy": round(float(right[inside].mean()), 4)})
+    bins = [{"count": int(inside.sum()), "confidence": round(float(confidence[inside].mean()), 4),
+             "accuracy": round(float(right[inside].mean()), 4)} for i in range(BINS) if (inside := place == i).any()]
     error = sum(b["count"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(labels)
     return round(error, 4), bins
 

@@ -16,10 +16,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.tokenizer import Tokenizer
+from xformer.training.data.copied import LISTS, surname
 from xformer.training.data.copied import draw as draw_copied
-from xformer.training.data.copied import surname
 from xformer.training.options import BatchOptions, check
 
 Pair = tuple[str, str]  # English, Spanish
@@ -36,11 +36,10 @@ ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionar
 
 def read_lines(path: Path) -> list[str]:
     """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
-    try:
-        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
-    return text.split("\n")
+    with refusing((lzma.LZMAError, UnicodeDecodeError), lambda error: (
+            ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again"))):
+        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+        return content.decode("utf-8-sig").split("\n")
 
 
 def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list[list[str]]:
@@ -128,16 +127,9 @@ class Roughening:
 
 
 NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-SHORTENED = (
-    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
-    ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
-    ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
-    ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
-    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))
+SHORTENED = [both.split("|") for both in LISTS["shortened"]]
 CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in SHORTENED]
-EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in (
-    "I'm", "you're", "we're", "they're", "don't", "doesn't", "didn't", "isn't", "aren't", "can't", "wasn't", "won't",
-    "I'll", "haven't")]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in LISTS["expanded"]]
 OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
 UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
@@ -296,16 +288,13 @@ class Packer:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
         batches: list[list[Ids]] = []
-        batch: list[Ids] = []
         sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
         for source, target in rows:
             sources = max(sources, len(source) + 1)
-            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.options.batch_tokens:
-                batches.append(batch)
-                batch, sources = [], len(source) + 1
-            batch.append((source, target))
-        if batch:
-            batches.append(batch)
+            if not batches or (sources + len(target) + 1) * (len(batches[-1]) + 1) > self.options.batch_tokens:
+                batches.append([])
+                sources = len(source) + 1
+            batches[-1].append((source, target))
         rng.shuffle(batches)
         return batches
 

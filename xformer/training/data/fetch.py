@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from tqdm import tqdm
 
 from xformer import __version__
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
 from xformer.training.options import TranslationDownload
 
@@ -118,11 +118,10 @@ def unzip(archive: Path, name: str, source: str) -> str:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
         raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
                         f"the command again, {BY_HAND}.") from error
-    try:
+    with refusing(UnicodeDecodeError, lambda error: (
+            f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte {error.start:,}); "
+            f"{OTHER}.")):
         return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte "
-                        f"{error.start:,}); {OTHER}.") from error
 
 
 @contextmanager
@@ -190,8 +189,6 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
     written.tsv.xz, the pairs that come with the program. Raises UserError; the folder is then as it was."""
     out, url = download.out, download.url
-    if download.dev < 0:
-        raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
     excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
     with staged(out, FILES) as new:
         archive = new / "archive.zip"
@@ -211,19 +208,9 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
             raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
         written = _written_pairs(dev, excluded)
-        write_files(
-            new, dict(zip(FILES, (train, dev, written), strict=True)),
-            f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
-            f"https://www.manythings.org/anki/\n\n"
-            f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {url}\n"
-            f"Archive:     {digest}\n"
-            f"Licence:     CC-BY 2.0 FR, https://creativecommons.org/licenses/by/2.0/fr/\n"
-            f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
-            f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
-            f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
-            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n\n"
-            f"written.tsv.xz: {len(written)} pairs written for xformer, CC0 1.0,\n"
-            f"https://creativecommons.org/publicdomain/zero/1.0/\n")
+        write_files(new, dict(zip(FILES, (train, dev, written), strict=True)), "credits_pairs.txt", url=url,
+                    digest=digest, archived=len(archived), train=len(train), dev=len(dev), written=len(written),
+                    tests=len(download.exclude), seed=download.seed)
     return FetchedPairs(
         bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
         in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
@@ -241,20 +228,22 @@ def _written_pairs(dev: Sequence[Pair], excluded: Sequence[Pair]) -> list[tuple[
 
 def excluded_pairs(name: str) -> list[Pair]:
     """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
-    try:
+    with refusing((OSError, ValueError), lambda error: (
+            f"The test pairs {name} cannot be excluded: {getattr(error, 'strerror', error)}; give --exclude a .tsv "
+            f"file of English, a tab, Spanish.")):
         return read_pairs(Path(name))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"The test pairs {name} cannot be excluded: {reason}; give --exclude a .tsv file of English, "
-                        f"a tab, Spanish.") from error
 
 
-def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str) -> None:
-    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are."""
+def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str, **values: object
+                ) -> None:
+    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are: the text `credits`
+    beside this module, with values filled in."""
     for name, rows in files.items():
         content = lines_of(rows)
         (folder / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
-    (folder / CREDITS).write_bytes(credits.encode())
+    template = Path(__file__).with_name(credits).read_text(encoding="utf-8")
+    written = template.format(date=time.strftime("%Y-%m-%d", time.gmtime()), **values)
+    (folder / CREDITS).write_bytes(written.encode())
 
 
 def lines_of(rows: Iterable[tuple[object, ...]]) -> bytes:

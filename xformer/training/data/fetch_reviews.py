@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import re
 import tarfile
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -158,7 +157,7 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
 def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
     Raises UserError; the folder is then as it was."""
-    out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
+    out, (imdb, sst), seed = download.out, download.urls, download.seed
     with staged(out, FILES) as new:
         digests = [fetch_file(imdb, new / "imdb"), fetch_file(sst, new / "sst")]
         train, validation, test, unlabelled = split_reviews(read_archive(new / "imdb", imdb), seed)
@@ -168,16 +167,6 @@ def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
         parts: list[Sequence[tuple[object, ...]]] = [train, validation, test, [(text,) for text in unlabelled]]
         parts += [shuffled(part, seed) for part in read_treebank(new / "sst", sst)]
         rows = dict(zip(FILES, parts, strict=True))
-        write_files(
-            new, rows,
-            f"imdb: Large Movie Review Dataset, https://ai.stanford.edu/~amaas/data/sentiment/\n"
-            f"      Maas et al. 2011, Learning Word Vectors for Sentiment Analysis\n"
-            f"      from {imdb}, {digests[0]}\n"
-            f"sst2: Stanford Sentiment Treebank, https://nlp.stanford.edu/sentiment/\n"
-            f"      Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank\n"
-            f"      from {sst}, {digests[1]}\n\n"
-            f"Downloaded: {time.strftime('%Y-%m-%d', time.gmtime())} (UTC)\n"
-            f"Terms:      for research, with citation; not to be handed on\n"
-            f"Changes:    one text a line; validation has all reviews of a tenth of the films of imdb's train half,\n"
-            f"            drawn with seed {seed}; texts left out that stand twice, and neutral phrases\n")
+        write_files(new, rows, "credits_reviews.txt", imdb=imdb, sst=sst, of_imdb=digests[0], of_sst=digests[1],
+                    seed=seed)
     return {name: len(of_file) for name, of_file in rows.items()}

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from xformer.device import prepare
 from xformer.hub import checkpoint, repository
-from xformer.results import Options, UserError
+from xformer.results import Options, UserError, refusing
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import Pair, data_file, needed_file, read_pairs, without
 from xformer.training.data.fetch import excluded_pairs, lines_of
@@ -91,9 +91,7 @@ def write_nearest(run: NearestRun) -> NearestPairs:
     prepare(loaded.model, run.device, run.precision)
     kept = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
     path = run.data / "nearest.tsv.xz"
-    try:
+    with refusing(OSError, lambda error: (
+            f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data.")):
         checkpoint.write(path, lzma.compress(lines_of(kept)))
-    except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with "
-                        f"--data.") from error
     return NearestPairs(len(references), len(kept), sum(spanish not in references[e] for e, spanish in kept))
