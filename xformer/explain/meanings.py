@@ -66,9 +66,10 @@ class Meanings:
     """The words of sentences with their states after 0 to N layers of a stack, a word's the mean of its pieces'."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], stack: str,
-                 pause: Callable[[], object] = lambda: None, tell: Callable[[int, int], object] | None = None) -> None:
+                 pause: Callable[[], object] = lambda: None, tell: Callable[[int, int], object] | None = None,
+                 by_piece: bool = False) -> None:
         """pairs: of which the decoder reads the targets. pause: called between batches. tell: told of the pairs that
-        are read, and of all."""
+        are read, and of all. by_piece: all pieces but the last, </s>, stand in the place of words."""
         self.sentences, places, found = list[tuple[str, ...]](), list[tuple[int, int]](), list[Tensor]()
         for first in range(0, len(pairs), BATCH):
             batch = pairs[first:first + BATCH]
@@ -76,9 +77,11 @@ class Meanings:
             means = [states[:, 0, :0]]
             for row, pair in enumerate(batch):
                 pieces = tokenizer.pieces(pair.source if stack == "encoder" else pair.given)
-                groups = [one for one in words(pieces) if pieces[one[0]] not in {*SPECIAL.values(), *tokenizer.codes}]
-                self.sentences.append(tuple(map(spelled, joined(pieces, groups))))
-                of_words = [i for i, unit in enumerate(self.sentences[-1]) if any(map(str.isalnum, unit))]
+                groups = [[i] for i in range(len(pieces) - 1)] if by_piece else [
+                    one for one in words(pieces) if pieces[one[0]] not in {*SPECIAL.values(), *tokenizer.codes}]
+                units = tuple(joined(pieces, groups) if by_piece else map(spelled, joined(pieces, groups)))
+                self.sentences.append(units)
+                of_words = [i for i, unit in enumerate(units) if by_piece or any(map(str.isalnum, unit))]
                 places += [(first + row, i) for i in of_words]
                 means += [states[:, row, groups[i]].mean(dim=1, keepdim=True) for i in of_words]
             found.append(torch.cat(means, dim=1).half().cpu())
@@ -101,27 +104,34 @@ class Meanings:
             self._planes[layer] = axes.float(), (shares[-1], shares[-2])
         return self._planes[layer]
 
+    def nearest(self, state: Tensor, layer: int, sentence: tuple[str, ...], count: int) -> list[tuple[int, float]]:
+        """The words whose states after a layer have the greatest cosines with a state [D], at most one of each other
+        sentence, by their places. From each state the mean of all is taken: it is large, and says nothing of a single
+        word (Ethayarajh 2019)."""
+        known, asked = (one.float() - self.mean[layer, 0] for one in (self.states[layer], state))
+        cosines, found = F.normalize(known, dim=1) @ F.normalize(asked, dim=0), dict[int, tuple[int, float]]()
+        for i in cosines.argsort(descending=True).tolist():
+            number = int(self.places[i, 0])
+            if self.sentences[number] != sentence:
+                found.setdefault(number, (i, float(cosines[i])))
+            if len(found) == count:
+                break
+        return [*found.values()]
+
     def map(self, own: Meanings, layer: int, word: int = -1) -> MeaningMap:
-        """Answer `results.MapMeanings`. From each state the mean of all is taken: it is large, and says nothing of a
-        single word (Ethayarajh 2019)."""
-        of_own, known, (axes, shares) = own.states.float() - self.mean, self.states[layer].float() - self.mean[
-            layer], self.plane(layer)
+        """Answer `results.MapMeanings`."""
+        of_own, (axes, shares) = own.states.float() - self.mean, self.plane(layer)
         sentences, count = (*own.sentences, *self.sentences), len(own.places)
-        places, both = np.concatenate([own.places, self.places + [len(own.sentences), 0]]), torch.cat(
-            [of_own[layer], known])
+        places = np.concatenate([own.places, self.places + [len(own.sentences), 0]])
+        states = torch.cat([own.states[layer], self.states[layer]])
         if not 0 <= word < len(places):
             texts = [sentences[sentence][i].lower() for sentence, i in own.places]
             word = max(range(count), key=lambda i: (texts.count(texts[i]) > 1, len(texts[i])), default=0)
-        cosines, nearest = F.normalize(known, dim=1) @ F.normalize(both[word], dim=0), dict[int, tuple[int, float]]()
-        for i in cosines.argsort(descending=True).tolist():
-            number = int(places[count + i, 0])
-            if sentences[number] != sentences[places[word, 0]]:
-                nearest.setdefault(number, (count + i, float(cosines[i])))
-            if len(nearest) == NEAREST:
-                break
+        nearest = self.nearest(states[word], layer, sentences[places[word, 0]], NEAREST)
         unit = F.normalize(of_own, dim=-1)
-        return MeaningMap(sentences, places, count, (both @ axes).numpy(), shares,
-                          (unit @ unit.transpose(1, 2)).numpy(), word, tuple(nearest.values()))
+        return MeaningMap(sentences, places, count, ((states.float() - self.mean[layer]) @ axes).numpy(), shares,
+                          (unit @ unit.transpose(1, 2)).numpy(), word,
+                          tuple((count + i, cosine) for i, cosine in nearest))
 
 
 @torch.inference_mode()

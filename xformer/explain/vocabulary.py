@@ -1,19 +1,17 @@
 """Find neighbours in the spaces of a model: pieces by their embeddings, and pieces in sentences by their states."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from xformer.explain.lenses import encoder_states
+from xformer.explain.meanings import Meanings
+from xformer.explain.passes import Pair
 from xformer.model import Transformer
-from xformer.pieces import EOS, PAD, SPECIAL
+from xformer.pieces import SPECIAL
 from xformer.results import Message, Neighbour, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.translator import pad
-
-BATCH = 64  # sentences
 
 
 @torch.inference_mode()
@@ -34,49 +32,23 @@ def nearest_pieces(model: Transformer, tokenizer: Tokenizer, piece: str, count: 
 
 
 class Contexts:
-    """The encoder's states of every piece of some sentences, after 0 to N layers.
-
-    The mean of all states after a layer is subtracted from each: it is large, and says nothing of a single word
-    (Ethayarajh 2019).
-    """
+    """The encoder's states of every piece of some sentences, after 0 to N layers."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str],
                  pause: Callable[[], object] = lambda: None) -> None:
         """pause: called between batches."""
-        self.model, self.tokenizer = model, tokenizer
-        self.sentences = sorted((tokenizer.encode(sentence) for sentence in sentences), key=len)
-        self.places = [(number, position) for number, tokens in enumerate(self.sentences)
-                       for position in range(len(tokens))]
-        found = []
-        for first in range(0, len(self.sentences), BATCH):
-            found.append(self._states(self.sentences[first:first + BATCH]))
-            pause()
-        states = torch.cat(found, dim=1)  # [N + 1, P, D], of P pieces
-        self.mean = states.mean(dim=1, keepdim=True)
-        self.states = F.normalize(states - self.mean, dim=-1).half().cpu()
+        self.read = partial(Meanings, model, tokenizer, stack="encoder", by_piece=True)
+        tokens = sorted(map(tokenizer.encode, sentences), key=len)
+        self.known = self.read([Pair.of(one, ()) for one in tokens], pause=pause)
 
-    @torch.inference_mode()
-    def _states(self, sentences: Sequence[Sequence[int]]) -> Tensor:
-        """The states [N + 1, P, D] of P pieces, without </s> and padding."""
-        tokens = pad([[*tokens, EOS] for tokens in sentences], self.model.embedding.weight.device)
-        states = encoder_states(self.model, tokens).float().unflatten(0, (-1, len(tokens)))  # [N + 1, B, S, D]
-        return states[:, (tokens != EOS) & (tokens != PAD)]
-
-    @torch.inference_mode()
     def nearest(self, tokens: Sequence[int], position: int, layer: int, count: int) -> list[Neighbour]:
         """Find the pieces of other sentences whose state after a layer has the greatest cosine with that at `position`.
 
         tokens: of the sentence, without EOS. position: from 0. layer: 0, embedding and position, to N. At most one
         piece of each sentence is returned.
         """
-        asked = self._states([tokens])[layer, position] - self.mean[layer, 0]
-        cosines = self.states[layer].float() @ F.normalize(asked, dim=0).cpu()
-        found: dict[int, Neighbour] = {}
-        for i in cosines.argsort(descending=True).tolist():
-            number, place = self.places[i]
-            if number in found or self.sentences[number] == list(tokens):
-                continue
-            found[number] = Neighbour(tuple(self.tokenizer.pieces(self.sentences[number])), place, float(cosines[i]))
-            if len(found) == count:
-                break
-        return list(found.values())
+        own, found = self.read([Pair.of(tokens, ())]), list[Neighbour]()
+        for i, cosine in self.known.nearest(own.states[layer, position], layer, own.sentences[0], count):
+            number, place = self.known.places[i].tolist()
+            found.append(Neighbour(self.known.sentences[number], place, cosine))
+        return found

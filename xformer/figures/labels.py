@@ -66,12 +66,6 @@ def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
             f'{" hidden" if hidden else ""}>{escape(text)}</span>')
 
 
-def of_pair(texts: Sequence[str]) -> str:
-    """Name the sentence and its translation, of which a figure is, as an attribute; assets/html_picture.js writes them
-    into saved pictures. "" for none."""
-    return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
-
-
 def percent(probability: float) -> str:
     """Write a probability in percent, to one decimal; 100 % only if it is certain."""
     value = 100 * probability

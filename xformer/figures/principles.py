@@ -13,36 +13,17 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
-from xformer.figures.labels import lesson, of_model, of_pair, paragraph, percent, shown, shown_all
+from xformer.figures.labels import FORMULAS as ALL_FORMULAS
+from xformer.figures.labels import lesson, of_model, paragraph, percent, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal, logarithmic, panels
-from xformer.figures.tables import bar, header, numbers, savable, table
+from xformer.figures.templates import fill
 from xformer.results import AdditiveWalk, ModelInfo, Walk
 from xformer.strings import ENGLISH, Language
 
 HIDDEN: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]  # by the mask
 MARKED = 8  # products that are outlined
 MARK = "#dc2626"
-# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
-FORMULAS = {
-    "inputs": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i>",
-    "vectors": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i> &nbsp; "
-               "<i>K</i> = <i>Y W<sub>K</sub></i> + <i>b<sub>K</sub></i>",
-    "scores": "softmax( mask( <i>q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) )",
-    "values": "<i>a</i> = Σ<sub><i>j</i></sub> <i>p<sub>j</sub> v<sub>j</sub></i> &nbsp; "
-              "<i>V</i> = <i>Y W<sub>V</sub></i> + <i>b<sub>V</sub></i>",
-    "output": "Σ<sub><i>h</i></sub> <i>a<sub>h</sub> W<sub>O,h</sub></i> + <i>b<sub>O</sub></i>",
-    "reshape": "<i>L</i> × <i>D</i> &nbsp;↔&nbsp; <i>H</i> × <i>L</i> × <i>d<sub>k</sub></i>",
-    "switches": "<i>p</i> = softmax( <i>β</i> · score(<i>q</i>, <i>k</i>) ) &nbsp; "
-                "Attention(<i>Q</i>, <i>K</i>, <i>V</i>) = softmax( <i>Q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) "
-                "<i>V</i>",
-    "variance": "Var(<i>q · k</i>) = <i>d<sub>k</sub></i> &nbsp; "
-                "Var(<i>q · k</i> / √<i>d<sub>k</sub></i>) = 1",
-    "split": "<i>d<sub>k</sub></i> = <i>d</i><sub>model</sub> / <i>h</i>",
-    "slice": "<i>q</i> = Σ<sub><i>s</i></sub> <i>x<sub>s</sub> W<sub>Q,s</sub></i> + <i>b<sub>Q</sub></i> &nbsp; "
-             "<i>s<sub>qkv</sub></i> = <i>M</i> / <i>N<sub>H</sub></i>",
-    "initial": "Var(<i>W</i>) = 2 / (<i>n</i><sub>in</sub> + <i>n</i><sub>out</sub>)",
-    "additive": "softmax( <i>w<sub>v</sub></i><sup>⊤</sup> tanh( <i>W<sub>q</sub> q</i> + <i>W<sub>k</sub> k</i> ) )",
-}
+FORMULAS = ALL_FORMULAS["principles"]
 ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "mean", "product", "sum")  # texts
 
 
@@ -162,37 +143,15 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Seq
     The last column is the softmax with one thing changed, as bars; a mark shows where the model's own bar ends. HTML.
     pair: the sentence and its translation, written into a saved picture.
     """
-    say, html = language.say, language.html
     weights, beta = changed(walk, rule, power, mask)
-    switched = f"{say(f'first_rule_{rule}')} · {_own_label(walk, rule, beta)}"
-    steps = ["q·k", "q·k / √dₖ", say("first_after_mask"), "softmax", switched]
-    columns = [walk.scores[query], walk.scaled[query], walk.masked[query], walk.probabilities[query], weights[query]]
-    reach = max(1.0, *(float(np.abs(values[np.isfinite(values)]).max(initial=0)) for values in columns[:3]))
-    label, best = query_label(walk, query, language), int(walk.probabilities[query].argmax())
-
-    def cell(step: int, key: int, value: float) -> str:
-        number = f"{value:+.4f}" if math.isfinite(value) else say("first_masked")
-        hint = escape(say("first_hover_score", row=steps[step], key=shown(walk.keys[key]), value=number))
-        about = f'data-value="{value:.6g}" title="{hint}"'
-        if step == 4:
-            model = walk.probabilities[query, key]
-            return (f'<td class="weight" {about}><div>{value:.2f}'
-                    f'<span style="--share:{value:.4f}; --model:{model:.4f}"></span></div></td>')
-        if not math.isfinite(value):
-            return f'<td class="masked" {about}>−∞</td>'
-        kind, most = ("probability", 1.0) if step == 3 else ("for" if value > 0 else "against", reach)
-        return (f'<td class="{kind}" {about} style="--share:{abs(value) / most:.3f}">'
-                f'{value:.{2 if step == 3 else 1}f}</td>')
-
-    rows = "".join(
-        f'<tr{" class=chosen" if key == best else ""}><th scope="row">{escape(shown(name))}</th>'
-        f'{"".join(cell(step, key, float(values[key])) for step, values in enumerate(columns))}</tr>'
-        for key, name in enumerate(walk.keys))
-    return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
-            f'data-value="{html("first_bar_score")}"{of_pair(pair)}><p class="caption">'
-            f'{html("first_scores", query=label, **_shape(walk))}</p>'
-            f'<table>{header([say("first_axis_key"), *steps], "col")}<tbody>{rows}</tbody></table>'
-            f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
+    steps = ["q·k", "q·k / √dₖ", language.say("first_after_mask"), "softmax",
+             f"{language.say(f'first_rule_{rule}')} · {_own_label(walk, rule, beta)}"]
+    columns = np.stack([one[query] for one in (walk.scores, walk.scaled, walk.masked, walk.probabilities, weights)])
+    finite, label = columns[:3][np.isfinite(columns[:3])], query_label(walk, query, language)
+    return fill("principles.scores", language, query=label, steps=steps, keys=shown_all(walk.keys), pair=pair,
+                caption=language.say("first_scores", query=label, **_shape(walk)),
+                rows=[[one if math.isfinite(one) else None for one in row] for row in columns.T.tolist()],
+                best=int(walk.probabilities[query].argmax()), reach=max(1.0, float(np.abs(finite).max(initial=0))))
 
 
 def values(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
@@ -346,12 +305,7 @@ def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
 
 def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
     """Tabulate parameters and multiplications by number of heads: all cost the same. HTML."""
-    def written(number: int) -> str:
-        return language.html("first_number", n=number)
-
-    rows = (f"<tr>{numbers(str(one.heads), written(one.parameters), written(one.products), str(one.heads))}</tr>"
-            for one in ways)
-    return table([language.say(f"first_split_{key}") for key in ("heads", "parameters", "products", "rows")], rows)
+    return fill("principles.split_costs", language, ways=ways)
 
 
 def slices(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
@@ -390,10 +344,7 @@ def initial(walk: Walk, begun: tuple[Walk, dict[str, tuple[float, float]]], lang
         found = (explain.saturation(one.scores, one.mask, beta) for one in (begun[0], walk))
         names = f"σ {score}", language.say("first_largest", score=score), f"{language.say('first_axis_slope')}, {score}"
         rows += [(name, *both) for name, both in zip(names, zip(*found, strict=True), strict=True)]
-    columns = [language.say(f"first_{key}") for key in ("number_of", "begun", "trained")]
-    lines = (f'<tr><th scope="row">{escape(name)}</th>{numbers(*(f"{one:.3g}" for one in both))}</tr>'
-             for name, *both in rows)
-    return savable(table(columns, lines), "first-initial", language.say("first_title_initial"), columns, rows, pair)
+    return fill("principles.initial", language, rows=rows, pair=pair)
 
 
 def additive(added: tuple[ModelInfo, AdditiveWalk], additive_step: int, language: Language = ENGLISH) -> dict[str, Any]:
@@ -414,14 +365,6 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: Language
     """
     weights = explain.softmax(cosines[None], beta)[0]
     order = np.argsort(-cosines, kind="stable")  # also the order of the weights, even if these are all equal
-    best = int(order[0])
-    title, value = records[best]
-    rows = (f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(records[i][0])}</td>'
-            f'{numbers(f"{cosines[i]:+.2f}")}{bar(float(weights[i]), f"{weights[i]:.3f}")}'
-            f'<td lang="en">{escape(records[i][1])}</td></tr>' for i in order)
-    said = "store_hard" if beta == HARD else "store_even" if beta == 0 else "store_soft"
-    names = [language.say(f"store_{key}") for key in ("key", "score", "weight", "value")]
-    return (f'<div role="status">{paragraph(language, "store_argmax", "sub", title=title)}'
-            f'<p class="large" lang="en">{escape(value)}</p>'
-            f'{paragraph(language, said, title=title, percent=percent(float(weights[best])))}</div>'
-            f'{table(names, rows, "plain bars", language.html("store_caption", beta=beta_label(beta)))}')
+    return fill("principles.store", language, beta=beta_label(beta),
+                said="store_hard" if beta == HARD else "store_even" if beta == 0 else "store_soft",
+                rows=[(*records[i], float(cosines[i]), float(weights[i])) for i in order])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL, UNK, WORD_START
-from xformer.results import Bleu, Candidate
+from xformer.results import Bleu, Candidate, Translation
 from xformer.strings import ENGLISH, Language
 
 MARKS = {SPECIAL[EOS]: ("end", "end"), SPECIAL[UNK]: ("unknown", "unknown_piece")}  # CSS class, and key of the text
@@ -20,6 +20,18 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
         begins = bool(pieces) and (piece.startswith(WORD_START) or piece == SPECIAL[EOS])
         pieces.append((piece, kind, label, begins, math.exp(log_prob), others))
     return fill("translation.translation", language, pieces=pieces)
+
+
+def found(translations: Sequence[Translation], language: Language = ENGLISH, old: bool = False) -> str:
+    """Show a translation with how sure the model was of it, and how it was searched for; or several draws side by side,
+    of which the other tabs look into the first. old: they are of a text that is no longer in the field."""
+    shown = [(one, translation(one.best, language), sum(one.best.log_probs)) for one in translations]
+    return fill("translation.found", language, shown=shown, old=old)
+
+
+def other_way(model: str, text: str, language: Language = ENGLISH) -> str:
+    """Offer to translate a sentence with a model of the other direction; HTML."""
+    return fill("translation.other_way", language, model=model, text=text)
 
 
 def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str:

@@ -50,6 +50,12 @@ class Step:
     place: tuple[str, Mapping[str, Any]] | None = None  # a name in PLACES and its parameters: more of the address
     question: Question | None = None
 
+    @property
+    def of_sentence(self) -> bool:
+        """Whether its question is about the sentence on the page."""
+        return "text" in self.address and self.address.get("tab") != "sentiment" and (
+            self.question is not None and self.question.kind not in ("sentence", "open"))
+
 
 @dataclass(frozen=True)
 class Lesson:

@@ -1,10 +1,9 @@
 """Terms of the glossary inside texts: where one first appears, it is a button that opens its entry beside the text."""
 
-import json
 import re
 from functools import cache
-from html import escape
 
+from xformer.figures.templates import fill
 from xformer.lessons.files import Term, glossary, said
 from xformer.strings import ENGLISH, Language
 
@@ -34,14 +33,8 @@ def among(text: str, language: Language) -> set[str]:
 def entries(language: Language) -> str:
     """All entries, out of sight until their buttons open them; once on a page, where the overview of all parts lists
     them too (assets/places.js). HTML."""
-    see, all_terms = language.html("glossary_see"), language.html("glossary")
-    return "".join(
-        f'<div popover id="{_name(one)}" class="term-said"><b>{escape(said(one.term, language))}</b> '
-        f'<span>{re.sub(r"[*]", "", escape(said(one.text, language)))}</span><br>'
-        f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '
-        f'data-address="{escape(json.dumps(one.see))}">{see}</button> '
-        f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '
-        f'data-lesson="glossary">{all_terms}</button></div>' for one in glossary())
+    return fill("lessons.entries", language, terms=[(_name(one), said(one.term, language), said(
+        one.text, language).replace("*", ""), one.see) for one in glossary()])
 
 
 def _name(term: Term) -> str:

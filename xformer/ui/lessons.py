@@ -49,12 +49,6 @@ class Place(Kind):
         return value
 
 
-def button(language: Language) -> str:
-    """The button in the bar that opens the panel; HTML."""
-    return (f'<button type="button" class="lessons-button" data-lesson="{panel.ALL}">'
-            f'<span aria-hidden="true">▤</span> {language.html("lessons")}</button>')
-
-
 def build(page: Page) -> None:
     """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
     at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)

@@ -10,6 +10,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from xformer.figures.notice import notice
+from xformer.figures.templates import fill
 from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
@@ -145,8 +146,7 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
             frame["sample"] = gr.Dataset(
                 components=[gr.Textbox(visible=False)], samples=[[example] for example in first],
                 label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{lessons.button(language)}{_languages(language)}',
-                elem_classes="languages")
+        gr.HTML(fill("page.beginning", language, paths=PATHS, own=language.code), elem_classes="languages")
         overview(language)
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
             frame["models"] = gr.Dropdown(
@@ -156,7 +156,7 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
             gr.HTML(f"<button type='button' data-address='{COMPARE}'>{language.html('models_open')}</button>",
                     elem_classes="links", visible=models.any_name or len(models.names) > 1)
             frame["search"] = gr.Column()  # how translations are searched for
-            gr.HTML(_links(language), elem_classes="links")
+            gr.HTML(fill("page.links", language, has_api=language is ENGLISH), elem_classes="links")
     frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
     return {**frame, **{name: gr.HTML(elem_classes="status") for name in ("loading", "problems", "status")}}
 
@@ -329,32 +329,4 @@ def _about(service: TranslationService, language: Language) -> str:
     """Say which model the page shows."""
     info = service.info
     key = "model_line" if info.architecture == "transformer" else f"model_line_{info.architecture.replace('-', '_')}"
-    model = language.html(key, name=info.name, norm=info.norm, encoder=info.n_layers,
-                          decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
-                          device=info.device, precision=info.precision)
-    if info.origin:
-        model += f" · {language.html('model_imported', origin=info.origin, licence=info.licence)}"
-    return (f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}" '
-            f'data-source="{info.source}" data-target="{info.target}">{model}</p>')
-
-
-def _links(language: Language) -> str:
-    """Say what this page is, and offer what Gradio's footer offers in the language of the browser, not of the page.
-
-    assets/bar.js presses the button of the footer, which is hidden. The API is that of the English page alone.
-    """
-    offered = [("show-api", "api_link")] if language is ENGLISH else []
-    buttons = " ".join(f'<button type="button" data-press="footer .{name}">{language.html(key)}</button>'
-                       for name, key in (*offered, ("settings", "settings_link")))
-    return f'<p>{language.html("tagline")}</p><p>{buttons}</p>'
-
-
-def _languages(language: Language) -> str:
-    """Link to the page in every language, keeping what the address says; a bold name where it is the page's own."""
-    links = []
-    for other, address in PATHS.items():
-        code, label = other.code, other.code.upper()
-        links.append(f'<b lang="{code}">{label}</b>' if other == language else (
-            f'<a lang="{code}" hreflang="{code}" href="{address}" onclick="this.search = location.search" '
-            f'aria-label="{label}: {other.name}">{label}</a>'))
-    return f'<nav>{" ".join(links)}</nav>'
+    return fill("page.about", language, info=info, key=key)

@@ -3,11 +3,8 @@
 In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
 """
 
-import json
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import gradio as gr
@@ -143,55 +140,19 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
             second = service.translate(sentence, replace(options, seed=options.seed + 1), max_length=int(longest))
     except Exception:
         if former is not None:
-            yield {"shown": _old(former, language)}
+            yield {"shown": figure.found([former], language, old=True)}
         raise
     warnings, way_out = [warning.say(language) for warning in translation.warnings], ""
     if looks_like(translation.source, service.info.target):
         warnings.append(language.say("warning_spanish"))
-        way_out = other_way(models.reading(service.info.target) if models else None, sentence, language)
+        other = models.reading(service.info.target) if models else None  # of the other direction, if there is one
+        way_out = figure.other_way(other, sentence[:LONGEST], language) if other else ""
     head = service.best_head
     yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
-           "shown": shown(translation, language) if second is None else draws([translation, second], language),
+           "shown": figure.found([translation, *([] if second is None else [second])], language),
            "others": figure.n_best(translation.n_best, language) if second is None else "",
            "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence,
            "came_back": ""}
-
-
-def other_way(model: str | None, sentence: str, language: Language) -> str:
-    """Offer to translate a sentence with a model of the other direction, if there is one. HTML."""
-    if model is None:
-        return ""
-    address = escape(json.dumps({"model": model, "text": sentence[:LONGEST]}, ensure_ascii=False))
-    return f'<button type="button" class="link" data-address="{address}">{language.html("reverse_offer")}</button>'
-
-
-def _old(translation: Translation, language: Language) -> str:
-    """Show a translation of a text that is no longer in the field."""
-    belongs = language.html("belongs_to", text=translation.source)
-    return f'<p class="belongs">{belongs}</p><div class="old">{shown(translation, language)}</div>'
-
-
-def shown(translation: Translation, language: Language) -> str:
-    """Show a translation with how sure the model was of it, and how it was searched for."""
-    best, options, total = translation.best, translation.options, sum(translation.best.log_probs)
-    found = {"seconds": f"{translation.seconds:.2f}", "pieces": len(best.pieces),
-             "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
-    meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
-            if options.sampling else language.say("meta", beam=options.beam, **found))
-    share = translation.quality
-    trusted = language.html("quality_unknown") if share is None else language.html(
-        "quality", count=str(min(95, max(5, 5 * round(20 * share)))))
-    trust = f'<p class="sub">{trusted}</p>' if options.quality else ""
-    return (f'{figure.translation(best, language)}{trust}<details class="numbers meta"><summary>'
-            f'{language.html("numbers")}</summary><p>{escape(meta)}</p></details>')
-
-
-def draws(translations: Sequence[Translation], language: Language) -> str:
-    """Show draws side by side; the first is the one that the other tabs look into."""
-    parts = "".join(f'<section><h3>{language.html("draw", seed=str(one.options.seed))}</h3>{shown(one, language)}'
-                    "</section>" for one in translations)
-    return (f'<div class="draws">{parts}</div><p class="sub">{language.html("draws_text")} '
-            f'<button type="button" class="press" data-press=".draw-again">{language.html("draw_again")}</button></p>')
 
 
 @needs(reference="error_reference_empty", translation="error_reference_empty")

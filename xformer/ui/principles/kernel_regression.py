@@ -8,7 +8,7 @@ import gradio as gr
 
 from xformer.explain import kernel_regression as kernels
 from xformer.figures import kernel_regression as figures
-from xformer.figures.labels import lesson
+from xformer.figures.labels import FORMULAS, lesson
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import figure
@@ -18,15 +18,13 @@ from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener, opened_by
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
-FORMULA = ("<i>f</i>(<i>x</i>) = Σ<sub><i>i</i></sub> softmax<sub><i>i</i></sub>( −(<i>x</i> − "
-           "<i>x<sub>i</sub></i>)² / 2<i>h</i>² ) <i>y<sub>i</sub></i>")
 
 
 def build(part: Layout) -> None:
     """Lay the part out, and what it folds into."""
     say = part.say
     with part.folded("kernels") as fold:
-        gr.HTML(lesson(part.language, "kernel_heading", FORMULA, "kernel_look"))
+        gr.HTML(lesson(part.language, "kernel_heading", FORMULAS["kernel_regression"]["kernel"], "kernel_look"))
         with gr.Row(elem_classes="detail"):
             with gr.Column(scale=7, min_width=300):
                 part["curve"] = part.canvas(
