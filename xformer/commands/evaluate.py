@@ -74,6 +74,11 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
                    help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
 
+    q = _of_pairs(kinds, memory, "how much likelier pairs are that it learned from than those it never saw",
+                  "Score held-out pairs beside as many of assets/learned.tsv.xz, which it learned from, whose sources "
+                  "have as many pieces: the log-probability of their own targets and of its translations.")
+    q.add_argument("--count", type=int, action=Within, least=1, default=2_000, help="pairs of each (default 2,000)")
+
     _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it",
               "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how many "
               "translations like one say what was meant, and test it on the other half.", nargs="+")
@@ -273,6 +278,21 @@ def guesses(args: argparse.Namespace) -> None:
     said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
             f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}")
     _tell(args, [said], "guesses", asdict(scores), service)
+
+
+def memory(args: argparse.Namespace) -> None:
+    """Print how pairs that were learned from score beside ones that were not; keep it if asked to."""
+    from xformer.explain.learned import FILES
+    from xformer.training import evaluation
+    from xformer.training.data.corpora import read_marked_pairs
+    seen = [pair[:2] for pair in read_marked_pairs(FILES[0]) if pair[2] == "direct"]
+    options, unseen = search_options(args, alternatives=0), read_pairs(args.pairs)
+    service = _opened(args, args.precision)
+    with plainly():
+        scores = [asdict(one) for one in evaluation.evaluate_memory(service, unseen, seen, options, args.count)]
+    lines = ["".join(f"{cell!s:>11}" for cell in row) for row in (scores[0], *(one.values() for one in scores))]
+    _tell(args, lines, "memory", {"scores": scores, "set": _set(args.pairs), "beam": options.beam,
+                                  "identity": service.info.identity}, service)
 
 
 def quality(args: argparse.Namespace) -> None:

@@ -130,6 +130,41 @@ class MeaningMap:
 
 
 @dataclass(frozen=True)
+class NearPair:
+    """A training pair whose source has words of a text."""
+
+    source: str
+    target: str
+    origin: str  # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
+    similarity: float  # 0 to 1, `explain.learned`
+    more: int = 0  # further pairs of the same source
+
+
+@dataclass(frozen=True)
+class MemoryScore:
+    """What a model makes of pairs that it learned from, or never saw: medians, in nats a piece, </s> included."""
+
+    seen: bool
+    pairs: int
+    low: float  # first quartile of log-probabilities of the pairs' own targets
+    reference: float
+    high: float  # third quartile
+    own: float  # log-probability of its own translations
+    same: int  # translations that are the pair's, but for case and punctuation
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the training pairs that ship have of a text."""
+
+    words: tuple[tuple[str, int], ...]  # each once, with the pairs whose source has it
+    near: tuple[NearPair, ...]  # nearest first, each of another source
+    same: bool  # whether the nearest has the text's own words in their order
+    pairs: int  # in all
+    scores: tuple[MemoryScore, ...] = ()  # as `evaluate memory --save` measured them
+
+
+@dataclass(frozen=True)
 class SublayerGradient:
     """The gradient of the weights of one sub-layer."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
-from xformer.results.inside import DecoderReadings, Embedded, MeaningMap, Neighbour, Reach, Stream, Walk
+from xformer.results.inside import DecoderReadings, Embedded, Learned, MeaningMap, Neighbour, Reach, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
@@ -206,6 +206,15 @@ class MapMeanings(Question[MeaningMap]):
     layer: int  # 0, embedding and position, to all
     sentences: int  # of the file, the first
     word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
+
+
+@dataclass(frozen=True)
+class NearestPairs(Question[Learned]):
+    """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all.
+    Refused by models of other languages."""
+
+    text: str
+    count: int = 10
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from bisect import bisect
 from collections import Counter
@@ -19,11 +20,21 @@ from tqdm import tqdm
 from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
 from xformer.hub.checkpoint import Summary
-from xformer.results import LabelShare, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
+from xformer.results import (
+    Force,
+    LabelShare,
+    LengthScore,
+    MemoryScore,
+    Options,
+    PoolingScore,
+    TellSides,
+    Translation,
+    UserError,
+)
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.serve.two_models import check
-from xformer.training.data.corpora import Pair, plain, turned
+from xformer.training.data.corpora import Pair, key, plain, turned
 from xformer.training.data.reviews import Labelled
 from xformer.training.tasks import reliability
 
@@ -193,6 +204,30 @@ def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple
     translations, chrf = _translate(service, [*references], options), sacrebleu.CHRF()
     return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
                                    for one, those in zip(translations, references.values(), strict=True)])
+
+
+def evaluate_memory(service: Service, unseen: Sequence[Pair], seen: Sequence[Pair], options: Options, count: int
+                    ) -> list[MemoryScore]:
+    """Score pairs that a model learned from beside ones that it never saw, whose sources have as many pieces: `count`
+    of each at most, drawn at random. Raises ValueError where none is as long as another."""
+    rows, draw = [], random.Random(0)
+    shuffled = [draw.sample(pairs, len(pairs)) for pairs in (as_read(service, unseen), as_read(service, seen))]
+    wanted = Counter(len(service.tokenizer.encode(source)) for source, _ in shuffled[0][:count])
+    for which, pairs in enumerate(shuffled):
+        left, chosen = wanted.copy(), list[Pair]()
+        for source, target in pairs:
+            if len(chosen) < count and left[length := len(service.tokenizer.encode(source))] > 0:
+                left[length] -= 1
+                chosen.append((source, target))
+        if not chosen:
+            raise ValueError("no pair that was seen is as long as one that was not; name other files")
+        made = [one.best for one in _translate(service, [source for source, _ in chosen], options)]
+        low, reference, high = np.quantile([sureness(service.ask(Force(*pair)).log_probs) for pair in chosen],
+                                           [0.25, 0.5, 0.75]).round(3).tolist()
+        rows.append(MemoryScore(bool(which), len(chosen), low, reference, high,
+                                round(float(np.median([sureness(one.log_probs) for one in made])), 3),
+                                sum(key(one.text) == key(pair[1]) for one, pair in zip(made, chosen, strict=True))))
+    return rows
 
 
 def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
