@@ -34,9 +34,9 @@ LITERAL = {
         first_text_switches
         first_text_variance first_values first_vectors kernel_look kernel_nearest kernel_power_info
         kernel_said_nearest learned_look live_schedule_cosine live_schedule_noam maps_compare_text
-        model_line_gru_attention pos_power rest_fire rest_strips rest_text_units review_agree review_why_text rivals_heads rivals_rows
-        rule_words store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
-        weigh_text_queries weigh_text_zeroed""",
+        model_line_gru_attention pos_power rest_fire rest_strips rest_text_units review_agree review_why_text
+        rivals_heads rivals_rows rule_words store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed
+        weigh_text_after weigh_text_beta weigh_text_queries weigh_text_zeroed""",
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted beam_info error_beam error_smoothing error_step
         error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none

@@ -74,10 +74,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
                    help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
 
-    q = _of_pairs(kinds, memory, "how much likelier pairs are that it learned from than those it never saw",
-                  "Score held-out pairs beside as many of assets/learned.tsv.xz, which it learned from, whose sources "
-                  "have as many pieces: the log-probability of their own targets and of its translations.")
-    q.add_argument("--count", type=int, action=Within, least=1, default=2_000, help="pairs of each (default 2,000)")
+    _of_pairs(kinds, memory, "how much likelier pairs are that it learned from than those it never saw",
+              "Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have as many pieces.")
 
     _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it",
               "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how many "
@@ -282,17 +280,11 @@ def guesses(args: argparse.Namespace) -> None:
 
 def memory(args: argparse.Namespace) -> None:
     """Print how pairs that were learned from score beside ones that were not; keep it if asked to."""
-    from xformer.explain.learned import FILES
     from xformer.training import evaluation
-    from xformer.training.data.corpora import read_marked_pairs
-    seen = [pair[:2] for pair in read_marked_pairs(FILES[0]) if pair[2] == "direct"]
-    options, unseen = search_options(args, alternatives=0), read_pairs(args.pairs)
-    service = _opened(args, args.precision)
-    with plainly():
-        scores = [asdict(one) for one in evaluation.evaluate_memory(service, unseen, seen, options, args.count)]
-    lines = ["".join(f"{cell!s:>11}" for cell in row) for row in (scores[0], *(one.values() for one in scores))]
-    _tell(args, lines, "memory", {"scores": scores, "set": _set(args.pairs), "beam": options.beam,
-                                  "identity": service.info.identity}, service)
+    pairs, service = read_pairs(args.pairs), _opened(args, args.precision)
+    scores = [asdict(one) for one in evaluation.evaluate_memory(service, pairs, search_options(args, alternatives=0))]
+    _tell(args, [str(one) for one in scores], "memory", {"scores": scores, "beam": args.beam,
+                                                         "identity": service.info.identity}, service)
 
 
 def quality(args: argparse.Namespace) -> None:

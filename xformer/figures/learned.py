@@ -14,15 +14,13 @@ LARGE, SMALL = ("en-es", "es-en"), 19_506  # models that learned from all that s
 
 
 def shared(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """Cut a text into words and what stands between them, each with whether it is among `words`, as `plain` gives them.
-    """
+    """Cut a text into words and what stands between them, each with whether it is among the `plain` words."""
     return [(part, plain(part) in words) for part in re.split(f"({WORD.pattern})", text)]
 
 
 def table(found: Learned, translation: Translation, info: ModelInfo, scored: tuple[float, float] | None,
           language: Language = ENGLISH) -> str:
-    """Tabulate what was found; HTML. scored: mean log-probabilities of a piece of the nearest pair's target, and of the
-    model's own translation of it; None before they are known, or where it is too long."""
+    """Tabulate what was found; HTML. scored: log-probabilities a piece of the nearest pair's target and the model's."""
     words, scores = [plain(word) for word, _ in found.words], sorted(found.scores, key=lambda one: not one.seen)
     rows = [("learned_nearest", 1, *(scored or (None, None))),
             ("learned_yours", 1, scored[0] if scored and found.same else None, sureness(translation.best.log_probs)),
@@ -31,8 +29,3 @@ def table(found: Learned, translation: Translation, info: ModelInfo, scored: tup
     return fill("learned.table", language, found=found, pair=(translation.source, translation.best.text),
                 pairs=[(one, shared(one.source, words)) for one in found.near], rows=rows if found.near else rows[1:],
                 scores=scores, about=language.say(f"learned_{kind}", model=info.name, count=found.pairs, written=SMALL))
-
-
-def note(language: Language = ENGLISH) -> str:
-    """Say whose the pairs are, under which licence, and what is not shown; HTML."""
-    return fill("learned.note", language, other=OTHER)

@@ -146,10 +146,8 @@ class MemoryScore:
 
     seen: bool
     pairs: int
-    low: float  # first quartile of log-probabilities of the pairs' own targets
-    reference: float
-    high: float  # third quartile
-    own: float  # log-probability of its own translations
+    reference: float  # log-probability of the pairs' own targets
+    own: float  # and of its translations
     same: int  # translations that are the pair's, but for case and punctuation
 
 

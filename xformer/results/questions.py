@@ -210,11 +210,9 @@ class MapMeanings(Question[MeaningMap]):
 
 @dataclass(frozen=True)
 class NearestPairs(Question[Learned]):
-    """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all.
-    Refused by models of other languages."""
+    """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all."""
 
     text: str
-    count: int = 10
 
 
 @dataclass(frozen=True)

@@ -372,17 +372,14 @@ class Service(ModelService[Translator], TranslationService):
             return self._meanings[key].map(Meanings(model, self.tokenizer, pairs, stack), asked.layer, asked.word)
 
     def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
-        side = learned.SIDES.get((self.info.source, self.info.target))
-        if side is None:
+        if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
             raise UserError(Message.of("learned_language", model=self.info.name))
-        text = self._source(asked.text).text
+        scores = self._measured(lambda found: tuple(MemoryScore(**one) for one in found["memory"]["scores"]), ())
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
-                learned.KEPT[side] = learned.Index(learned.shipped(), side, pause, tell)
+                learned.KEPT[side] = learned.Index(learned.shipped(), side, lambda *now: (pause(), tell and tell(*now)))
                 give_back()  # 30 MB
-            found = learned.KEPT[side].nearest(text, asked.count)
-        return replace(found, scores=self._measured(
-            lambda known: tuple(MemoryScore(**one) for one in known["memory"]["scores"]), ()))
+            return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=scores)
 
     # What answers are made of
 

@@ -36,8 +36,7 @@ TABS: Sequence[TabModule] = (
     translation, attention, decoding,
     Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
     Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
-    Parts("training", "part", (generations, beginning, live, recorded, forming, path, learned),
-          generations.first),
+    Parts("training", "part", (generations, beginning, live, recorded, forming, path, learned), generations.first),
     Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary, meanings)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]

@@ -1,13 +1,14 @@
 """Part of the Training tab: the training pairs nearest to the page's sentence, and how likely they are beside it."""
 
 from collections.abc import Iterator
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 import gradio as gr
 
 from xformer.explain.doubts import sureness
 from xformer.figures import learned as figures
+from xformer.figures.templates import fill
 from xformer.results import Force, NearestPairs, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -24,7 +25,7 @@ def build(part: Layout) -> None:
     part.status()
     part.look("learned_look")
     part["found"], part["shown"] = part.table("learned-pairs"), gr.State()
-    gr.HTML(figures.note(part.language))
+    gr.HTML(fill("learned.note", part.language, other=figures.OTHER))
     part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
         **part.listener(run, "found", "shown", problem="problem", only_here=True), trigger_mode="always_last",
         api_visibility="private", show_progress_on=[part["found"]])
@@ -39,12 +40,10 @@ def run(service: TranslationService, language: Language, *, part: str, translati
         yield {}
         return
     found = service.ask(NearestPairs(translation.source), lambda done, of: progress((done, of)))
-    table = partial(figures.table, found, translation, service.info, language=language)
-    yield {"found": table(None)}
-    try:
-        scored = None if not found.near else (
-            sureness(service.ask(Force(found.near[0].source, found.near[0].target)).log_probs),
-            sureness(service.translate(found.near[0].source, translation.alone).best.log_probs))
-    except UserError:  # it is too long for the model
-        scored = None
-    yield {"found": table(scored), "shown": translation}
+    yield {"found": figures.table(found, translation, service.info, None, language)}
+    scored = None
+    with suppress(UserError):  # one that is too long for the model has no scores
+        for one in found.near[:1]:
+            scored = (sureness(service.ask(Force(one.source, one.target)).log_probs),
+                      sureness(service.translate(one.source, translation.alone).best.log_probs))
+    yield {"found": figures.table(found, translation, service.info, scored, language), "shown": translation}
