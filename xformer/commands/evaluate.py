@@ -283,8 +283,8 @@ def memory(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     pairs, service = read_pairs(args.pairs), _opened(args, args.precision)
     scores = [asdict(one) for one in evaluation.evaluate_memory(service, pairs, search_options(args, alternatives=0))]
-    _tell(args, [str(one) for one in scores], "memory", {"scores": scores, "beam": args.beam,
-                                                         "identity": service.info.identity}, service)
+    found = {"scores": scores, "beam": args.beam, "identity": service.info.identity}
+    _tell(args, [*map(str, scores)], "memory", found, service)
 
 
 def quality(args: argparse.Namespace) -> None:

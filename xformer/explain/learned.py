@@ -1,8 +1,7 @@
 """The training pairs that ship, and those nearest to a text by its words. Numpy only.
 
-The vector of a text has, for each word w, tf(w) · ln((N + 1) / (n(w) + 1)): how often the text has it, and how few of
-all N pairs, n(w), have it on that side. How near two texts are is the cosine of their vectors, 0 to 1 (tf-idf: Salton
-and Buckley 1988, the logarithm smoothed, so that a word that no pair has counts in a text too).
+Component w of a text's vector is tf(w) · ln((N + 1) / (n(w) + 1)): how often it has a word, and how few of all N pairs,
+n(w), do. How near texts are is the cosine of these (tf-idf: Salton and Buckley 1988, smoothed for words of no pair).
 """
 
 import lzma
