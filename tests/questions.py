@@ -13,6 +13,7 @@ from xformer.results import (
     MeasureReach,
     Move,
     NearestContexts,
+    NearestPairs,
     NearestPieces,
     Occlude,
     Positions,
@@ -41,4 +42,5 @@ def one_of_each(source, target, piece):
             EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1),
             AskWhy(source, target, 0, "</s>"), TellSides(source, target),
             SwapHeads(source, target, 0, "</s>", source if isinstance(source, str) else source.source),
-            MapMeanings([(source, target)], "encoder", 1, 220), Reverse(source)]
+            MapMeanings([(source, target)], "encoder", 1, 220), Reverse(source),
+            NearestPairs(source if isinstance(source, str) else source.source)]

@@ -23,11 +23,11 @@ def test_the_file_has_twenty_sentences_with_answers_and_verdicts():
 
 
 def test_what_our_models_learned_from_is_counted_and_marked():
-    """Of train.tsv, which does not ship: “You're so shallow.” and “¿Cuándo aprendiste a nadar?” stand in it."""
-    assert [one.english for one in tab.SENTENCES if one.seen] == ["you are so shallow", "when did you learn to swim"]
+    """tests/test_learned.py looks for these in the pairs."""
+    assert [one.english for one in tab.SENTENCES if one.twin] == ["you are so shallow", "when did you learn to swim"]
     assert "Of the 20, 2 (marked *) stand in the data" in figures.note(tab.SENTENCES)
     table = figures.table(tab.SENTENCES, None, "M")
-    assert "eres tan superficial *<" in table and table.count(" *<") == 2
+    assert "* in training, for “You&#39;re so shallow.”" in table and table.count("<small>* in") == 2
 
 
 def test_answers_are_scored_as_the_lecture_writes_them():

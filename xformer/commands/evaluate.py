@@ -65,6 +65,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
                    help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
 
+    _of_pairs(kinds, memory, "how much likelier pairs are that it learned from than those it never saw")
     _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it", nargs="+")
     _add_reviews(kinds)
 
@@ -262,6 +263,15 @@ def guesses(args: argparse.Namespace) -> None:
     said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
             f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}")
     _tell(args, [said], "guesses", asdict(scores), service)
+
+
+def memory(args: argparse.Namespace) -> None:
+    """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have as many pieces."""
+    from xformer.training import evaluation
+    pairs, service = read_pairs(args.pairs), _opened(args, args.precision)
+    scores = [asdict(one) for one in evaluation.evaluate_memory(service, pairs, search_options(args, alternatives=0))]
+    found = {"scores": scores, "beam": args.beam, "identity": service.info.identity}
+    _tell(args, [*map(str, scores)], "memory", found, service)
 
 
 def quality(args: argparse.Namespace) -> None:

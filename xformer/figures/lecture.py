@@ -11,8 +11,8 @@ from xformer.figures.templates import fill
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
-# English, reference, the lecture's answer, its authors' verdict; and "seen" where train.tsv, which does not ship, has
-# the pair but for a contraction, or the same Spanish of another English sentence.
+# English, reference, the lecture's answer, its authors' verdict; and the English for which the training pairs that ship
+# have the same Spanish, if they do.
 FILE = ASSETS / "lecture20.tsv"
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
@@ -25,19 +25,19 @@ class Sentence:
     reference: str
     answer: str
     verdict: str  # of its authors, one of VERDICTS' values
-    seen: bool = False  # whether the models that ship learned from it, or from its Spanish
+    twin: str = ""  # for which the models that ship learned the same Spanish
 
 
 def read(path: Path = FILE) -> list[Sentence]:
     """Read the lecture's sentences."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Sentence(english, reference, answer, VERDICTS[verdict], seen == ["seen"])
-            for english, reference, answer, verdict, *seen in rows]
+    return [Sentence(english, reference, answer, VERDICTS[verdict], *twin)
+            for english, reference, answer, verdict, *twin in rows]
 
 
 def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
     """Say which sentences either model had seen in training; HTML."""
-    return language.html("lecture_note", count=len(sentences), seen=sum(one.seen for one in sentences))
+    return language.html("lecture_note", count=len(sentences), seen=sum(bool(one.twin) for one in sentences))
 
 
 def bare(text: str) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 
 from xformer.results.models import Head
 
-__all__ = ["DecoderReadings", "Embedded", "MeaningMap", "Neighbour", "Reach", "Stream", "Sublayer", "SublayerGradient",
-           "Walk"]
+__all__ = ["DecoderReadings", "Embedded", "Learned", "MeaningMap", "MemoryScore", "NearPair", "Neighbour", "Reach",
+           "Stream", "Sublayer", "SublayerGradient", "Walk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +130,39 @@ class MeaningMap:
     alike: np.ndarray  # (layers + 1, own, own), cosines of the own words
     word: int  # the place of one
     nearest: tuple[tuple[int, float], ...]  # others that are not own, one a sentence, with their cosines
+
+
+@dataclass(frozen=True)
+class NearPair:
+    """A training pair whose source has words of a text."""
+
+    source: str
+    target: str
+    origin: str  # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
+    similarity: float  # 0 to 1, `explain.learned`
+    more: int = 0  # further pairs of the same source
+
+
+@dataclass(frozen=True)
+class MemoryScore:
+    """What a model makes of pairs that it learned from, or never saw: medians, in nats a piece, </s> included."""
+
+    seen: bool
+    pairs: int
+    reference: float  # log-probability of the pairs' own targets
+    own: float  # and of its translations
+    same: int  # translations that are the pair's, but for case and punctuation
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the training pairs that ship have of a text."""
+
+    words: tuple[tuple[str, int], ...]  # each once, with the pairs whose source has it
+    near: tuple[NearPair, ...]  # nearest first, each of another source
+    same: bool  # whether the nearest has the text's own words in their order
+    pairs: int  # in all
+    scores: tuple[MemoryScore, ...] = ()  # as `evaluate memory --save` measured them
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing_extensions import dataclass_transform
 
 from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
-from xformer.results.inside import DecoderReadings, Embedded, MeaningMap, Neighbour, Reach, Stream, Walk
+from xformer.results.inside import DecoderReadings, Embedded, Learned, MeaningMap, Neighbour, Reach, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
 
 __all__ = ["AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree", "MapMeanings", "MeasureReach",
-           "Move", "NearestContexts", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
-           "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive", "WalkHead"]
+           "Move", "NearestContexts", "NearestPairs", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse",
+           "Reweigh", "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive", "WalkHead"]
 
 Source = str | Translation
 Target = str | Sequence[int]
@@ -194,6 +194,14 @@ class MapMeanings(Question[MeaningMap]):
     word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
 
 
+@dataclass(frozen=True)
+class NearestPairs(Question[Learned]):
+    """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Reverse(Question[tuple[float, float, float]]):
     """How far at most the self-attention of the encoder's first layer answers otherwise where a source stands in
     reverse order, without positions and with them; and the largest number of its answer, without."""

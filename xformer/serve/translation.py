@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing, why
+from xformer.explain import bugs, learned, lenses, passes, path, quality, stream, weighing, why
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.meanings import Meanings, reverse, shipped
@@ -29,7 +29,7 @@ from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
 from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
-from xformer.results.inside import MeaningMap, Neighbour
+from xformer.results.inside import Learned, MeaningMap, MemoryScore, Neighbour
 from xformer.results.messages import Message, UserError, refusing
 from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
@@ -353,6 +353,16 @@ class Service(ModelService[Translator], TranslationService):
                                                pause, tell)
             return self._meanings[key].map(Meanings(model, self.tokenizer, pairs, stack), asked.layer, asked.word)
 
+    def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
+        if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
+            raise UserError(Message.of("learned_language", model=self.info.name))
+        scores = self._measured(lambda found: tuple(MemoryScore(**one) for one in found["memory"]["scores"]), ())
+        with learned.LOCK, self.guard.work() as pause:
+            if side not in learned.KEPT:
+                learned.KEPT[side] = learned.Index(learned.shipped(), side, lambda *now: (pause(), tell and tell(*now)))
+                give_back()  # 30 MB
+            return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=scores)
+
     # What answers are made of
 
     def _pair(self, source: Source, target: Target) -> Pair:
@@ -443,5 +453,6 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
         service._transformer, service.tokenizer, q.piece, q.count),
     questions.NearestContexts: lambda service, q, _: service._nearest_contexts(q),
     questions.MapMeanings: lambda service, q, tell: service._map_meanings(q, tell),
+    questions.NearestPairs: lambda service, q, tell: service._nearest_pairs(q, tell),
     questions.Reverse: lambda service, q, _: reverse(service._transformer, service._source(q.source).tokens),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from bisect import bisect
 from collections import Counter
@@ -16,20 +17,21 @@ import torch
 from sacrebleu.significance import PairedTest
 from tqdm import tqdm
 
-from xformer.explain import alignment, quality
+from xformer.explain import alignment, learned, quality
 from xformer.explain.doubts import sureness
 from xformer.hub.checkpoint import Summary
-from xformer.results import LabelShare, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
+from xformer.results import Force, LabelShare, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
+from xformer.results.inside import MemoryScore
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.serve.two_models import check
-from xformer.training.data.corpora import Pair, plain, turned
+from xformer.training.data.corpora import Pair, key, plain, read_marked_pairs, turned
 from xformer.training.data.reviews import Labelled
 from xformer.training.tasks import reliability
 
 NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
-RESAMPLES, MOST_APART = 1_000, 10  # of a bootstrap; sentences that are listed
+RESAMPLES, MOST_APART, MOST_COMPARED = 1_000, 10, 2_000  # of a bootstrap; sentences listed; pairs, seen and unseen
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
@@ -193,6 +195,27 @@ def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple
     translations, chrf = _translate(service, [*references], options), sacrebleu.CHRF()
     return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
                                    for one, those in zip(translations, references.values(), strict=True)])
+
+
+def evaluate_memory(service: Service, unseen: Sequence[Pair], options: Options) -> list[MemoryScore]:
+    """Score pairs that a model never saw beside as many of Tatoeba that it learned from, whose sources have as many
+    pieces; MOST_COMPARED of each at most, drawn at random."""
+    draw, scores = random.Random(0), []
+    seen = [pair[:2] for pair in read_marked_pairs(learned.FILES[0]) if pair[2] == "direct"]
+    drawn = [draw.sample(pairs, len(pairs)) for pairs in (as_read(service, unseen), as_read(service, seen))]
+    wanted = Counter(len(service.tokenizer.encode(source)) for source, _ in drawn[0][:MOST_COMPARED])
+    for is_seen, pairs in enumerate(drawn):
+        left, chosen = wanted.copy(), list[Pair]()
+        for pair in pairs:
+            if len(chosen) < MOST_COMPARED and left[length := len(service.tokenizer.encode(pair[0]))] > 0:
+                left[length] -= 1
+                chosen.append(pair)
+        made = [one.best for one in _translate(service, [source for source, _ in chosen], options)]
+        reference, own = (round(float(np.median([*map(sureness, those)])), 3) for those in (
+            (service.ask(Force(*pair)).log_probs for pair in chosen), (one.log_probs for one in made)))
+        scores.append(MemoryScore(bool(is_seen), len(chosen), reference, own, sum(
+            key(one.text) == key(pair[1]) for one, pair in zip(made, chosen, strict=True))))
+    return scores
 
 
 def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:

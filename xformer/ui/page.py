@@ -31,13 +31,13 @@ from xformer.ui.sentiment import judging, reading, writing
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Listener, Page, TabModule, View, examples
-from xformer.ui.training import beginning, forming, generations, live, path, recorded
+from xformer.ui.training import beginning, forming, generations, learned, live, path, recorded
 
 TABS: Sequence[TabModule] = (
     translation, attention, decoding,
     Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
     Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
-    Parts("training", "part", (generations, beginning, live, recorded, forming, path), generations.first),
+    Parts("training", "part", (generations, beginning, live, recorded, forming, path, learned), generations.first),
     Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary, meanings)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]

@@ -1,0 +1,259 @@
+"""The training pairs: the index against a plain count of words, the pairs that ship, and the part that shows them."""
+
+import json
+import lzma
+import math
+import re
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from html import unescape
+
+import numpy as np
+import pytest
+
+from tests.harness import ROOT
+from xformer.explain import learned
+from xformer.explain.learned import FILES, Index, plain, shipped
+from xformer.figures import learned as figures
+from xformer.figures import lecture
+from xformer.results import Force, Learned, MemoryScore, NearestPairs, NearPair, UserError
+from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
+from xformer.training.data.corpora import key, read_marked_pairs
+from xformer.ui.handlers import Ask
+from xformer.ui.training import learned as part
+
+PAIRS = [("The cat sleeps.", "El gato duerme.", "direct"), ("the cat", "el gato", "entry"),
+         ("I don’t know the cat, the big cat.", "No conozco al gato, al gato grande.", "written"),
+         ("The cat sleeps.", "Duerme el gato.", "pivot"), ("…", "…", "direct"),
+         ("Sleeps the cat?", "¿El gato duerme?", ""), ("It's 17:45.", "Son las 17:45.", "in-test"),
+         ("Ärger im Büro", "Problemas", "pivot")]
+SCORES = (MemoryScore(False, 2000, -0.606, -0.215, 535),
+          MemoryScore(True, 1900, -0.482, -0.2, 611))
+
+
+def index(pairs=PAIRS, side=0, **told):
+    return Index("".join("\t".join(pair) + "\n" for pair in pairs).encode(), side, **told)
+
+
+def words_of(text):
+    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("’", "'"))
+
+
+def cosine(text, number, pairs, side):
+    """By the definition: the cosine of two dictionaries of tf · idf."""
+    known = [Counter(words_of(pair[side])) for pair in pairs]
+
+    def vector(counts):
+        return {word: tf * math.log((len(pairs) + 1) / (sum(word in one for one in known) + 1))
+                for word, tf in counts.items()}
+    one, other = vector(Counter(words_of(text))), vector(known[number])
+    lengths = math.hypot(*one.values()) * math.hypot(*other.values())
+    return sum(weight * other.get(word, 0) for word, weight in one.items()) / lengths if lengths else 0.0
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Four hundred of the pairs that ship, of both files."""
+    lines = shipped().decode().splitlines()
+    return [tuple(lines[i].split("\t")) for i in np.random.default_rng(0).choice(len(lines), 400, replace=False)]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_nearest_are_those_of_a_search_through_all_pairs(few, side):
+    made = index(few, side)
+    for text in [few[3][side], f"{few[7][side]} {few[8][side]}", "the old man and the sea", "la casa de Tom",
+                 "xyzzy of"]:
+        found = made.nearest(text)
+        near, best = found.near, {}
+        for number, pair in enumerate(few):  # one for each source
+            source = plain(pair[side])
+            best[source] = max(best.get(source, 0), cosine(text, number, few, side))
+        wanted = sorted((value for value in best.values() if value >= learned.LEAST), reverse=True)[:10]
+        assert [one.similarity for one in near] == pytest.approx(wanted, abs=2e-5)
+        assert [best[plain(one.source)] for one in near] == pytest.approx(wanted, abs=2e-5)
+        assert found.words == tuple((word, sum(plain(word) in words_of(pair[side]) for pair in few))
+                                    for word in dict.fromkeys(learned.WORD.findall(text)))
+
+
+def test_blocks_make_no_difference_and_progress_is_told(few, monkeypatch):
+    whole, told = index(few).nearest("the old man"), []
+    monkeypatch.setattr(learned, "BLOCK", 90)
+    parts = index(few, tell=lambda *now: told.append(now))
+    assert parts.nearest("the old man") == whole
+    assert told == [(90, 400), (180, 400), (270, 400), (360, 400), (400, 400)]
+
+
+def test_pairs_of_one_source_count_as_one_and_the_same_order_comes_first():
+    made = index()
+    found = made.nearest("the CAT sleeps")
+    assert found.same and found.near[0] == NearPair("The cat sleeps.", "El gato duerme.", "tatoeba", 1.0, 1)
+    assert found.near[1] == NearPair("Sleeps the cat?", "¿El gato duerme?", "tatoeba", 1.0, 0)
+    assert not made.nearest("cat the sleeps").same, "the words alone do not make a sentence"
+    assert {one.origin for one in made.nearest("the cat know it's 17 büro").near} == {
+        "tatoeba", "entry", "written", "pivot"}
+    assert len(made.nearest("the cat", 2).near) == 2
+
+
+def test_what_has_no_known_word_is_near_to_nothing():
+    made = index()
+    for text, words in (("", ()), ("¿? … _", ()), ("Zyzzy zyzzy", (("Zyzzy", 0),))):
+        assert made.nearest(text) == Learned(words, (), False, len(PAIRS))
+    assert made.nearest("I don't KNOW").words == (("I", 1), ("don't", 1), ("KNOW", 1)), "either apostrophe"
+    assert made.nearest("Dr. cat").near[0].similarity < made.nearest("cat").near[0].similarity, \
+        "a word that was never met makes all pairs less near"
+
+
+def test_what_ships_is_what_was_learned_from_and_is_small():
+    sizes = [path.stat().st_size for path in FILES]
+    assert sizes[0] < 6_000_000 and {path.parent.name for path in FILES} == {"assets", "data"}
+    pairs = read_marked_pairs(FILES[0])
+    assert len(pairs) == 132_390 and {mark for *_, mark in pairs} == {"direct", "doozan", "pivot"}
+    assert all(len(line.split("\t")) == 3 for line in shipped().decode().split("\n")[:-1])
+    note = FILES[0].with_name("learned.txt").read_text(encoding="utf-8")
+    card = (ROOT / "checkpoints" / "en-es" / "README.md").read_text(encoding="utf-8")
+    for text in (note, card):
+        assert "132,390" in text and "atoeba" in text and re.search("CC.BY 2.0 FR", text)
+        assert "manythings.org" in text.lower()
+    others = re.findall(r"^\| (103,059|167,812)", card, re.M)
+    assert sum(int(number.replace(",", "")) for number in others) == figures.OTHER
+
+
+def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
+    spanish = {}
+    for english, text, _ in (line.split("\t") for line in shipped().decode().splitlines()):
+        spanish.setdefault(key(text), []).append(english)
+    twins = {one.english: one.twin for one in lecture.read() if one.twin}
+    assert {one.english for one in lecture.read() if key(one.reference) in spanish} == {*twins}
+    assert all(twin in spanish[key(one.reference)] for one in lecture.read() if (twin := one.twin))
+    made = Index(shipped(), 0)
+    assert not [one.english for one in lecture.read() if made.nearest(one.english, 1).same]
+    assert made.nearest("when did you learn to swim", 1).near[0].source == twins["when did you learn to swim"]
+
+
+def test_words_that_both_have_are_marked_whatever_their_case_and_nothing_is_lost():
+    parts = figures.shared("“I don’t,” said TOM.", ["don't", "tom"])
+    assert "".join(text for text, _ in parts) == "“I don’t,” said TOM."
+    assert [text for text, both in parts if both] == ["don’t", "TOM"]
+
+
+def drawn(service, text, found=None, scored=(-0.5, -0.25), language=ENGLISH, **info):
+    translation = service.translate(text)
+    found = found or index().nearest(text)
+    return figures.table(found, translation, replace(service.info, **info), scored, language)
+
+
+def numbers(table):
+    """The rows of the likelihoods: name, and what its two cells say."""
+    return [[re.sub("<.*?>", "", cell).strip() for cell in re.findall("<t[hd].*?>(.*?)</t[hd]>", row)]
+            for row in re.findall("<tr>.*?</tr>", table[table.index('class="scores"'):])[1:]]
+
+
+def test_the_table_says_what_is_near_and_how_likely(running):
+    table = drawn(running, "The cat runs, sleeps.", replace(index().nearest(
+        "The cat runs, sleeps."), scores=SCORES))
+    assert "This sentence is not among the 8 training pairs" in table and "<mark>cat</mark>" in table
+    assert '<span class="never">runs<small>never met</small></span>' in table and "<small>and 1 more</small>" in table
+    assert numbers(table) == [["Nearest pair, seen", "60.7 % −0.50", "77.9 % −0.25"],
+                              ["Your sentence", "–", numbers(table)[1][2]],
+                              ["1,900 seen pairs, median", "61.8 % −0.48", "81.9 % −0.20"],
+                              ["2,000 unseen pairs, median", "54.6 % −0.61", "80.7 % −0.21"]]
+    assert "611 of 1,900 translations of seen sentences, and 535 of 2,000" in table
+    saved = json.loads(unescape(table.split('data-table="')[1].split('"')[0]))
+    assert saved["rows"][0][1:] == ["The cat sleeps.", "El gato duerme.", "Tatoeba"]
+    assert len(saved["columns"]) == 4
+    waiting = drawn(running, "The cat runs.", scored=None)
+    assert numbers(waiting)[0] == ["Nearest pair, seen", "–", "–"] and "611" not in waiting
+    assert numbers(drawn(running, "The cat sleeps."))[1][1] == "60.7 % −0.50", "the sentence is the pair"
+    assert "palabra por palabra" in drawn(running, "The cat sleeps.", language=SPANISH)
+
+
+def test_nothing_of_a_pair_or_of_a_sentence_becomes_html(running):
+    bad = '<img src=x onerror="1">'
+    table = drawn(running, f"cat {bad}", index([(f"cat {bad}", bad, "direct"), PAIRS[0]]).nearest(bad))
+    assert "<img" not in table and "&lt;" in table and "<mark>img</mark>" in table
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("en-es", "learned from all 8"), ("gru", "the first 19,506 that were written here"), ("mine", "is not known here")])
+def test_it_says_which_of_the_pairs_a_model_learned_from(running, name, said):
+    assert said in drawn(running, "The cat sleeps.", name=name)
+
+
+def test_the_card_of_each_generation_has_the_number_of_its_written_pairs():
+    for name in figures.GENERATIONS:
+        assert f"{figures.SMALL:,} pairs written for this" in (
+            ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """An index of few pairs in place of the one that ships."""
+    monkeypatch.setattr(learned, "KEPT", {0: index(), 1: index(side=1)})
+
+
+def answers(service, text="The cat sleeps.", language=ENGLISH, **given):
+    return [*Ask.always(service, language).answers(part.run, **{
+        "part": "learned", "translation": service.translate(text), "shown": None, "progress": print, **given})]
+
+
+def test_the_part_shows_pairs_then_numbers_and_does_nothing_twice(running, small):
+    first, last = answers(running)
+    assert "word for word" in first["found"] and "shown" not in first
+    forced = running.ask(Force("The cat sleeps.", "El gato duerme.")).log_probs
+    assert f"{sum(forced) / len(forced):.2f}".replace("-", "−") in numbers(last["found"])[0][1]
+    assert answers(running, translation=last["shown"], shown=last["shown"]) == answers(running, part="path") == [
+        {"problem": ""}]
+    (none,) = answers(running, translation=None)
+    assert "Translate a sentence first" in none["problem"] and none["found"] == ""
+    assert "None of the 8 training pairs" in answers(running, "zyzzy")[-1]["found"]
+
+
+def test_a_pair_that_is_too_long_for_the_model_is_shown_without_its_likelihood(running, monkeypatch):
+    long = ("cat " * 200, "gato " * 200, "written")
+    monkeypatch.setattr(learned, "KEPT", {0: index([long, PAIRS[4]])})
+    last = answers(running, "The cat")[-1]
+    assert numbers(last["found"])[0] == ["Nearest pair, seen", "–", "–"] and last["shown"]
+
+
+def test_without_the_files_it_says_so_in_one_sentence(running, monkeypatch, tmp_path):
+    shipped.cache_clear()
+    monkeypatch.setattr(learned, "KEPT", {})
+    for file in (tmp_path / "none.tsv.xz", tmp_path / "broken.tsv.xz"):
+        (tmp_path / "broken.tsv.xz").write_bytes(lzma.compress(b"a\tb\tdirect\n")[:-9])
+        monkeypatch.setattr(learned, "FILES", (file,))
+        (said,) = answers(running)
+        assert f"The training pairs ({file.name}) are missing or broken" in said["problem"] and said["found"] == ""
+    monkeypatch.undo()
+    shipped.cache_clear()
+
+
+def test_the_index_is_made_once_for_all_and_by_the_side_that_a_model_reads(running, tiny_checkpoint, monkeypatch):
+    made = []
+    monkeypatch.setattr(learned, "KEPT", {})
+    monkeypatch.setattr(learned, "Index", lambda pairs, side, *told: made.append(side) or index(side=side))
+    with closing(Service.open(tiny_checkpoint, "cpu")) as other:
+        for service in (running, other):
+            assert service.ask(NearestPairs("the cat")).near[0].target == "el gato"
+        other.info = replace(other.info, source="es", target="en")
+        assert other.ask(NearestPairs("el gato")).near[0].target == "the cat" and made == [0, 1]
+        other.info = replace(other.info, source="en", target="de")
+        with pytest.raises(UserError, match="The training pairs are English and Spanish, and the model tiny-en-es"):
+            other.ask(NearestPairs("the cat"))
+
+
+def test_measured_scores_come_with_the_pairs_and_others_are_left_out(running, small, monkeypatch):
+    row = {"seen": True, "pairs": 9, "reference": -0.5, "own": -0.1, "same": 3}
+    for memory, wanted in (({"scores": [row]}, (MemoryScore(**row),)), ({"scores": [{"seen": 1}]}, ()), ([], ())):
+        monkeypatch.setattr(running, "metrics", {"memory": memory})
+        assert running.ask(NearestPairs("the cat")).scores == wanted
+
+
+@pytest.mark.parametrize("name", ["en-es", "es-en"])
+def test_what_ships_says_what_its_models_remember(name):
+    metrics = json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
+    kept = [MemoryScore(**one) for one in metrics["memory"]["scores"]]
+    assert [one.seen for one in kept] == [False, True] and min(one.pairs for one in kept) >= 200
+    assert all(one.reference < one.own < 0 for one in kept)
+
