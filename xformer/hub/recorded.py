@@ -12,7 +12,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from xformer.results import STACKS, Course, DevScores, History, Moment, Moments, UserError
-from xformer.results.reviews import PretrainingRun, PretrainingStudy
 
 HISTORY, MOMENTS = "history.json", "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
@@ -36,14 +35,6 @@ def read_history(folder: Path) -> History | None:
                               {name: _finite(value) for name, value in line.items()
                                if name not in ("step", "seconds", "seen")}) for line in stored["scores"])
         return History(**columns, scores=scores)
-
-
-def read_pretraining(path: Path) -> PretrainingStudy:
-    """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
-    with _reading(path, "is no record"):
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        return PretrainingStudy(dict(stored["about"]), tuple(PretrainingRun(run.pop("kind"), **{
-            name: _finite(value) for name, value in run.items()}) for run in stored["runs"]))
 
 
 def moments_bytes(recorded: Moments) -> bytes:

@@ -1,6 +1,5 @@
 """Classified texts, and how good the classifier is."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -137,7 +136,7 @@ class PretrainingStudy:
 
     def of(self, kind: str, share: float) -> list[PretrainingRun]:
         """The runs of a kind and a share of the labels, in the order they were made in."""
-        return [one for one in self.runs if one.kind == kind and math.isclose(one.share, share)]
+        return [one for one in self.runs if one.kind == kind and one.share == share]
 
     @staticmethod
     def mean(runs: Sequence[PretrainingRun]) -> float:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.explain.recorded import Recorded, read
-from xformer.hub.recorded import read_pretraining
+from xformer.explain.recorded import Recorded, read, read_pretraining
 from xformer.results import LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
 from xformer.results.reviews import PretrainingStudy
 from xformer.serve import protocol

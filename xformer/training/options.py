@@ -279,17 +279,14 @@ class PretrainingRuns:
     """Options of the runs of `studies.pretraining`."""
 
     steps: int = option(250, "steps of each classifier, and of two language models together", least=2)
-    pretraining: int = option(1_000, "steps of each pre-training", least=1)
+    pretraining: int = option(1_000, "steps of each pre-training; no review is read twice", least=1)
     layers: int = option(2, flag="--n-layers", least=1, most=MOST_LAYERS)
     d_model: int = option(128, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
     vocabulary: int = 4_000
     length: int = option(64, "most pieces of a review; of a longer one its beginning and its end", least=3)
     rows: int = option(32, "reviews of a batch", least=1)
     reviews: int = option(8_000, "reviews with labels, at most: 100 %% of the labels", least=2)
-    texts: int = option(32_000, "reviews without labels, at most", least=1)
     peak: float = option(1.5e-3, "highest learning rate", above=0)
-    warmup: int = 50
-    dropout: float = 0.1
     precision: str = option("bfloat16", "of training; scores are computed in float32", choices=PRECISIONS)
 
 

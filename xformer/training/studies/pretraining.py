@@ -1,9 +1,6 @@
-"""What pre-training is worth: classifiers of reviews that differ in what they begin with, and in nothing else; and
-beside them two language models, one of each label, that classify by Bayes' rule.
-
-All read with the same causal mask, vocabulary, rate, steps, dropout and seed. They begin from nothing, from a language
-model of reviews without labels (Radford et al. 2018), or from an autoencoder of the same reviews for as many steps
-(Erhan et al. 2010). A classifier learns P(Y | X), two language models and the shares of the labels P(X, Y).
+"""What pre-training is worth: classifiers of reviews that differ in what they begin with, and in nothing else: nothing,
+a language model of reviews without labels (Radford et al. 2018), or an autoencoder of them (Erhan et al. 2010). Beside
+these, which learn P(Y | X), two language models, one of each label, classify by Bayes' rule: P(X, Y).
 """
 
 from __future__ import annotations
@@ -20,8 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, Pooling, TransformerClassifier
+from xformer.explain.recorded import read_pretraining
 from xformer.hub import checkpoint
-from xformer.hub.recorded import read_pretraining
 from xformer.model import Encoder, EncoderStack, future_mask
 from xformer.pieces import PAD
 from xformer.results import LABELS, UserError
@@ -35,9 +32,8 @@ from xformer.training.options import PretrainingRuns, TrainingOptions
 from xformer.training.tasks import SentimentTask, SmoothedCrossEntropy
 from xformer.translator import pad
 
-VOCABULARY_TEXTS = 4_000  # reviews without labels that the vocabulary is learned from
 CPU = torch.device("cpu")
-# The most telling first, as a study may be ended before its end.
+# The most telling first.
 GRID = tuple((part, seed, kind) for part, seed in (
     (0.01, 0), (1.0, 0), (0.1, 0), (0.01, 1), (0.01, 2), (0.1, 1), (0.1, 2), (1.0, 1), (1.0, 2))
     for kind in (*BEGINNINGS, *GENERATIVE))
@@ -70,7 +66,6 @@ class GenerationTask(Task):
         return sum(len(pieces) - 1 for _, pieces in batch)
 
     def loss(self, model: nn.Module, batch: Sequence[Example], device: torch.device) -> Tensor:
-        """Sum the cross-entropy of the pieces after BOS."""
         tokens = pad([pieces.tolist() for _, pieces in batch], device)
         return SmoothedCrossEntropy.apply(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten(), 0.0)
 
@@ -93,15 +88,14 @@ def bayes(likelihoods: Tensor, counts: Tensor) -> Tensor:
 
 
 class Study:
-    """What all runs have in common: the vocabulary, the reviews in pieces, and what was learned from those without
-    labels, which is kept in a folder."""
+    """What all runs have in common; what is learned without labels is kept in a folder."""
 
     def __init__(self, options: PretrainingRuns, texts: Sequence[str], train: Sequence[Labelled],
                  held_out: Sequence[Labelled], folder: Path) -> None:
         self.options, known = options, folder / "tokenizer.model"
         if not known.is_file():
             folder.mkdir(parents=True, exist_ok=True)
-            checkpoint.write(known, learn_vocabulary(texts[:VOCABULARY_TEXTS], options.vocabulary, 0).model)
+            checkpoint.write(known, learn_vocabulary(texts[:4_000], options.vocabulary, 0).model)
         self.tokenizer = Tokenizer.load(known)
         self.train, self.held_out = (encode_rows(self.tokenizer, rows, options.length) for rows in (
             drawn(train, min(1.0, options.reviews / len(train)), 0), held_out))
@@ -117,12 +111,11 @@ class Study:
             self.learned[kind] = torch.load(path, weights_only=True)
 
     def fit(self, kind: str, examples: Sequence[Example], steps: int, seed: int, begun: str = "") -> tuple[Any, float]:
-        """Make and train a "classifier", a "language" model or an "autoencoder" whose weights are drawn by the seed,
-        but for those that `begun` has learned before; -> it with its averaged weights, in evaluation mode, and the mean
-        loss of the last tenth of the steps, in nats a text or a piece."""
+        """Train a "classifier", a "language" model or an "autoencoder" whose weights are drawn by the seed, but for
+        those that `begun` has learned; -> it, its weights averaged, and its last loss, in nats a text or a piece."""
         how, rows = self.options, self.options.rows
         shape = {"vocab_size": len(self.tokenizer), "d_model": how.d_model, "n_heads": 4, "n_layers": how.layers,
-                 "d_ff": 4 * how.d_model, "dropout": how.dropout, "max_length": how.length}
+                 "d_ff": 4 * how.d_model, "dropout": 0.1, "max_length": how.length}
         reader = ClassifierConfig(**shape, pooling="mean", causal=True)
         torch.manual_seed(seed)
         model: Any = (LanguageModel(LanguageModelConfig(**shape)) if kind == "language" else
@@ -133,8 +126,8 @@ class Study:
         batches = ReviewBatches([(examples, 1.0)], batch_pieces=rows * how.length, batch_rows=rows, seed=seed)
         task: Task = (SentimentTask(model, self.tokenizer, batches, {}) if kind == "classifier" else
                       GenerationTask(model, batches))
-        learner = Learner(task, TrainingOptions(steps=steps, peak=how.peak, warmup=how.warmup, precision=how.precision,
-                                                seed=seed), CPU)
+        options = TrainingOptions(steps=steps, peak=how.peak, warmup=50, precision=how.precision, seed=seed)
+        learner = Learner(task, options, CPU)
         torch.manual_seed(seed)
         last = [made.loss for made in learner.steps()][-max(1, steps // 10):]
         learner.average.swap()
@@ -167,7 +160,7 @@ def record(options: PretrainingRuns, texts: Sequence[str], train: Sequence[Label
     if kept and any(kept.about.get(name) != value for name, value in asked.items()):
         raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
     keep_memory()
-    texts = texts[:options.texts]
+    texts = texts[:options.pretraining * options.rows]
     study, done = Study(options, texts, train, held_out, out.with_suffix("")), list(kept.runs if kept else ())
     about = {**asked, "all_labels": len(study.train), "unlabelled": len(texts), "pretrained": {
         kind: {name: found[name] for name in ("loss", "seconds")} for kind, found in study.learned.items()}}
