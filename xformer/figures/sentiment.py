@@ -211,15 +211,15 @@ def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Fig
         groups = [runs for share in study.shares if (runs := study.of(kind, share))]
         at = [runs[0].share * 10 ** (BESIDE * (place - len(KINDS) // 2)) for runs in groups]
         values, means = [[100 * one.accuracy for one in runs] for runs in groups], [*map(study.mean, groups)]
-        highest, lowest = ([abs(most(each) - 100 * mean) for each, mean in zip(values, means, strict=True)]
-                           for most in (max, min))
+        highest = [max(each) - 100 * mean for each, mean in zip(values, means, strict=True)]
+        lowest = [100 * mean - min(each) for each, mean in zip(values, means, strict=True)]
         curves.append(line(
             at, [100 * mean for mean in means], say(f"shares_{kind}"), colour, f"%{{fullData.name}}, %{{text}}{END}",
             text=[say("shares_hover", labels=runs[0].labels, value=percent(mean), seeds=len(runs))
                   for runs, mean in zip(groups, means, strict=True)], dash=dash,
             error_y={"symmetric": False, "array": highest, "arrayminus": lowest, "color": colour, "width": 0}))
         points.append(line(
-            [x for x, runs in zip(at, groups, strict=True) for _ in runs], sum(values, []),
+            [x for x, runs in zip(at, groups, strict=True) for _ in runs], [value for each in values for value in each],
             say("shares_seeds", name=say(f"shares_{kind}")), colour, f"%{{text}}{END}", mode="markers",
             text=[say("shares_hover_seed", seed=one.seed, value=percent(one.accuracy))
                   for runs in groups for one in runs], showlegend=False, marker={"size": 9, "symbol": "line-ew-open"}))

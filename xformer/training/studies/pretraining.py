@@ -114,8 +114,9 @@ class Study:
         """Train a "classifier", a "language" model or an "autoencoder" whose weights are drawn by the seed, but for
         those that `begun` has learned; -> it, its weights averaged, and its last loss, in nats a text or a piece."""
         how, rows = self.options, self.options.rows
-        shape = {"vocab_size": len(self.tokenizer), "d_model": how.d_model, "n_heads": 4, "n_layers": how.layers,
-                 "d_ff": 4 * how.d_model, "dropout": 0.1, "max_length": how.length}
+        shape: dict[str, Any] = {
+            "vocab_size": len(self.tokenizer), "d_model": how.d_model, "n_heads": 4, "n_layers": how.layers,
+            "d_ff": 4 * how.d_model, "dropout": 0.1, "max_length": how.length}
         reader = ClassifierConfig(**shape, pooling="mean", causal=True)
         torch.manual_seed(seed)
         model: Any = (LanguageModel(LanguageModelConfig(**shape)) if kind == "language" else
