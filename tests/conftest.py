@@ -253,9 +253,7 @@ def writer(tiny_writer):
 MEASURED = {
     "calibration": {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
                     "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
-                             {"count": 80, "confidence": 0.9, "accuracy": 0.95}]},
-    "label_shares": [{"pretrained": begun, "share": share, "imdb": 0.8, "sst2": 0.7, "labels": 10}
-                     for begun in (True, False) for share in (1, 0.1)]}
+                             {"count": 80, "confidence": 0.9, "accuracy": 0.95}]}}
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from xformer.figures.sentiment import rank_correlation, ranks
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
 from xformer.pieces import BOS, EOS, UNK
-from xformer.results import Bin, Calibration, LabelShare, UserError
+from xformer.results import Bin, Calibration, UserError
 from xformer.serve.reviews import SentimentService, encode, read
 
 TEXT = "I loved every minute of it!"
@@ -321,10 +321,8 @@ def test_bad_text_is_refused_in_a_sentence(running, text, said):
 def test_measurements_are_read_and_nonsense_is_as_if_not_there(running, monkeypatch):
     measured = {"temperature": 1.2, "error": 0.02, "error_before": 0.05,
                 "bins": [{"count": 3, "confidence": 0.75, "accuracy": 0.7}]}
-    share = {"pretrained": True, "share": 0.1, "imdb": 0.88, "sst2": 0.8, "labels": 900}
-    monkeypatch.setattr(running, "metrics", {"calibration": measured, "label_shares": [share]})
+    monkeypatch.setattr(running, "metrics", {"calibration": measured})
     assert running.calibration == Calibration(1.2, 0.02, 0.05, (Bin(3, 0.75, 0.7),))
-    assert running.label_shares == [LabelShare(True, 0.1, 0.88, 0.8, 900)]
-    for nonsense in ({}, {"calibration": {"bins": 3}, "label_shares": 3}, {"calibration": 3, "label_shares": [{}]}):
+    for nonsense in ({}, {"calibration": {"bins": 3}}, {"calibration": 3}):
         monkeypatch.setattr(running, "metrics", nonsense)
-        assert running.calibration is None and running.label_shares == []
+        assert running.calibration is None

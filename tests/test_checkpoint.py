@@ -515,7 +515,7 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
     ({"lengths": {"buckets": [{"first": "1", "last": None}]}}, "lengths.buckets.first is '1' in place of a number"),
     ({"calibration": {"temperature": [1]}}, "calibration.temperature is '[1]'"),
     ({"calibration": {"bins": [{"count": None}]}}, "calibration.bins.count is 'None'"),
-    ({"label_shares": [{"imdb": "x"}]}, "label_shares.imdb is 'x'"), ({"poolings": [3]}, "poolings is '[3]'"),
+    ({"poolings": [{"imdb": "x"}]}, "poolings.imdb is 'x'"), ({"poolings": [3]}, "poolings is '[3]'"),
     ({"alignment": {"sentences": "all"}}, "alignment.sentences is 'all' in place of a number")])
 def test_metrics_of_another_form_are_one_sentence_that_names_the_file(tmp_path, metrics, said):
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))

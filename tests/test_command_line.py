@@ -20,6 +20,7 @@ from xformer.training.options import (
     MOST_POSITIONS,
     LanguageModelRun,
     NearestRun,
+    PretrainingRuns,
     SentimentDownload,
     SentimentRun,
     StudyRuns,
@@ -185,7 +186,8 @@ def test_every_number_has_a_range_and_its_default_is_in_it():
     ("train language-model --data here --out there", LanguageModelRun),
     ("train sentiment --data here --out there", SentimentRun), ("data translation --out there", TranslationDownload),
     ("data sentiment --out there", SentimentDownload),
-    ("data nearest --data here --checkpoint one", NearestRun), ("study runs --data here", StudyRuns)])
+    ("data nearest --data here --checkpoint one", NearestRun), ("study runs --data here", StudyRuns),
+    ("study pretraining --data here", PretrainingRuns)])
 def test_the_command_line_has_the_defaults_of_the_record(line, kind):
     given = {"data": Path("here"), "out": Path("there"), "checkpoint": "one"}
     required = {f.name: given[f.name] for f in fields(kind) if f.default is MISSING}

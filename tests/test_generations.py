@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 import torch
 
+from tests.harness import ROOT
 from tests.pages import laid_out
 from xformer.explain import complexity, sizes
 from xformer.explain.complexity import LENGTHS, layer_times
@@ -85,6 +86,50 @@ def test_without_any_generation_the_costs_are_shown_still(empty):
     assert all(name in said for name in GENERATIONS) and "docs/TRAINING.md" in said
     drawn = asked(empty).answer(part.draw, found=None, gen_curve="bleu")
     assert drawn["facts"] == "" and drawn["lengths"] is None and drawn["curves"] is None
+
+
+def settings(said):
+    """The table of settings: by the name of a row, what each column says."""
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in unescape(said).split("<tr>")[1:]]
+    return {name: cells for name, *cells in rows}
+
+
+def test_the_lectures_settings_stand_beside_those_in_the_files():
+    """The lecture's are quoted from its slides; ours are those that the checkpoint's files say."""
+    with closing(Models(Service.open(ROOT / "checkpoints" / "post-norm", "cpu"), {
+            name: ROOT / "checkpoints" / name for name in GENERATIONS}, "cpu")) as pool:
+        said = settings(asked(pool).answer(part.draw, found=None, gen_curve="bleu")["trained"])
+    assert said["Setting"] == ["Lecture: TransformerFG", "Lecture: TransformerPreLN",
+                               *(figures.label(name) for name in GENERATIONS)]
+    for name, first, second in (
+            ("Batch", "50 pairs", "–"), ("Warm-up", "4,000 steps", "none"), ("Highest learning rate", "–", "–"),
+            ("Layers, encoder + decoder", "4 + 4", "–"), ("Heads in a layer", "4", "–"),
+            ("Numbers in a vector", "256", "–"), ("Parameters", "274,469,951", "–"),
+            ("Pairs of sentences", "90,000", "90,000"), ("Epochs", "40", "–"), ("Training time", "16 h", "–")):
+        assert said[name][:2] == [first, second], name
+    for column, name in enumerate(GENERATIONS, 2):
+        read = {file: json.loads((ROOT / "checkpoints" / name / f"{file}.json").read_text())
+                for file in ("config", "metrics", "history")}
+        config, metrics, history = read.values()
+        card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+        counts = re.search(r"([\d,]+) pairs of Tatoeba .*? and ([\d,]+) pairs written", card, re.S)
+        pairs = sum(int(count.replace(",", "")) for count in counts.groups())
+        warmup = metrics["options"]["warmup"]
+        assert [said[row][column] for row in [*said][1:]] == [
+            f"{metrics['seen'] // metrics['step']} pieces", f"{warmup} steps" if warmup else "none",
+            f"{metrics['options']['peak']:g}", f"{config['n_layers']} + {config['n_layers']}",
+            str(config["n_heads"]) if "norm" in name else "–", str(config["d_model"]), said["Parameters"][column],
+            f"{pairs:,}", f"{metrics['epoch']} and part of the next", f"{history['seconds'][-1] / 60:.1f} min"], name
+
+
+def test_what_the_files_do_not_say_is_a_dash(generations):
+    with generations.lease("post-norm") as service:
+        one = part._measured(service, "post-norm", ENGLISH)
+    for metrics in ({}, {"options": 3, "learned_from": [], "epoch": "x"},
+                    {"options": {"warmup": "<b>", "peak": None}, "learned_from": {"pairs": float("inf")}}):
+        said = settings(figures.trained([replace(one, metrics=metrics, kept=None, history=None)]))
+        assert {name for name, cells in said.items() if cells[2] == "–"} == {
+            "Batch", "Warm-up", "Highest learning rate", "Pairs of sentences", "Epochs", "Training time"}
 
 
 def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_checkpoint, tmp_path):

@@ -22,13 +22,13 @@ from xformer.results import (
     Attribution,
     Bin,
     Calibration,
-    LabelShare,
     Maximum,
     ModelInfo,
     PoolingScore,
     Sentiment,
     UserError,
 )
+from xformer.results.reviews import PretrainingRun, PretrainingStudy
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.controls import setting_order
@@ -192,31 +192,49 @@ def test_how_often_the_model_is_right_where_it_is_surest(language, said):
     assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, ())) == ""
 
 
-def test_how_many_labels_pre_training_saves_is_read_off_its_line():
-    """Half-way between 80 and 90 %, the line has half the labels on a logarithmic axis: 3,162 of 1,000 to 10,000."""
-    rows = [LabelShare(True, 0.1, 0.8, 0, 1_000), LabelShare(True, 1.0, 0.9, 0, 10_000),
-            LabelShare(False, 1.0, 0.85, 0, 10_000), LabelShare(False, 0.1, 0.6, 0, 1_000)]
-    assert "takes all 10,000 labels to judge 85.0 % of the IMDb reviews right" in figures.shares_found(rows)
-    assert "takes about 3,200, read off its line" in figures.shares_found(rows)
-    assert "unas 3\u202f200, leídas" in figures.shares_found(rows, SPANISH)
-    assert "about 10,000" in figures.shares_found([*rows[:2], replace(rows[2], imdb=0.9)])
-    for other in (rows[:2], rows[2:], [*rows[:2], replace(rows[2], imdb=0.95)], [*rows[:2], replace(rows[2], imdb=0.7)],
-                  [rows[0], replace(rows[1], imdb=0.7), rows[2]]):
-        assert figures.shares_found(other) == "", "its line does not pass through that accuracy, or falls"
+SCORES = {"nothing": (0.5, 0.54, 0.58), "language": (0.6, 0.7, 0.65), "autoencoder": (0.55, 0.56, 0.6),
+          "two": (0.5, 0.6, 0.61), "two_language": (0.66, 0.68, 0.7)}
+STUDY = PretrainingStudy(
+    {"layers": 2, "d_model": 16, "vocabulary": 4_000, "length": 64, "steps": 9, "rows": 4, "all_labels": 8_000,
+     "unlabelled": 32_000, "pretraining": 77, "held_out": 2_500, "peak": 0.001,
+     "pretrained": {"language": {"seconds": 150.0}, "autoencoder": {"seconds": 186.0}}},
+    tuple(PretrainingRun(kind, share, seed, int(8_000 * share), value + 0.2 * (share == 1), 0.6, 12.0)
+          for share, seeds in ((0.01, 3), (1.0, 1)) for kind, values in SCORES.items()
+          for seed, value in enumerate(values[:seeds])))
 
 
-def test_label_shares_are_drawn_as_two_lines_a_test_set():
-    rows = [LabelShare(p, s, i, t, int(s * 1000)) for p, s, i, t in (
-        (True, 1.0, 0.9, 0.85), (True, 0.01, 0.8, 0.7), (True, 0.1, 0.86, 0.8), (False, 1.0, 0.85, 0.8),
-        (False, 0.01, 0.6, 0.55))]
-    figure = figures.label_shares(rows)
-    lines = {line.name: line for line in figure.data}
-    assert set(lines) == {f"{t}, {p}" for t in ("IMDb", "SST-2") for p in ("pre-trained", "from nothing")}
-    assert list(lines["IMDb, pre-trained"].x) == [0.01, 0.1, 1] and lines["SST-2, from nothing"].line.dash == "dot"
-    np.testing.assert_allclose(lines["IMDb, pre-trained"].y, [80, 86, 90])
-    np.testing.assert_allclose(lines["SST-2, from nothing"].y, [55, 80])
-    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["1 %", "10 %", "100 %"]
-    assert figure.layout.yaxis.title.text == "accuracy (%)" and "100 labels: 86.0 %" in lines["IMDb, pre-trained"].text
+def test_pre_training_is_drawn_as_a_line_of_means_with_every_seed_and_the_spread():
+    figure = figures.pretraining(STUDY)
+    lines, points = figure.data[:5], figure.data[5:]
+    assert [one.name for one in lines] == ["from nothing", "language model", "autoencoder", "two language models",
+                                           "two, pre-trained"]
+    nothing, language, *_ = lines
+    np.testing.assert_allclose(language.y, [65, 80])
+    np.testing.assert_allclose(language.error_y.array, [5, 0], atol=1e-9)
+    np.testing.assert_allclose(nothing.error_y.arrayminus, [4, 0], atol=1e-9)
+    assert nothing.x[0] < language.x[0] < lines[4].x[0] < 0.0125, "side by side at one share"
+    np.testing.assert_allclose(lines[2].x, [0.01, 1])
+    np.testing.assert_allclose(points[1].y, [60, 70, 65, 80])
+    assert points[1].x[0] == points[1].x[2] == language.x[0] and points[1].showlegend is False
+    assert points[1].text[1] == "seed 1: 70.0 %" and language.text[0] == "80 labels: 65.0 %, mean of 3"
+    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["1 %", "100 %"]
+
+
+def test_what_pre_training_is_worth_is_said_with_the_spread_seed_by_seed():
+    said = unescape(figures.pretraining_said(STUDY))
+    assert "65.0 % <span class=\"sub\">(60.0 to 70.0; 3 seeds)</span>" in said
+    assert "<b>68.0 %</b>" in said and "<b>86.0 %</b>" in said and "<b>65.0 %" not in said, "the best of each column"
+    assert said.count("<b>") == 2
+    gains = {row[0]: row[1:] for row in re.findall(
+        r"<th scope=row>([^<]+)</th><td[^>]*>(\S+) <span class=\"sub\">\(([^;]+);", said)}
+    assert gains["language model, against from nothing"] == ("+11.0", "+7.0 to +16.0"), "0.10, 0.16 and 0.07"
+    assert gains["two, pre-trained, against language model"] == ("+3.0", "-2.0 to +6.0")
+    for text in ("2.5 minutes", "3.1 for the autoencoder", "about 0.9 points", "for all else",
+                 "cut to 64 pieces", "8,000 reviews", "77 steps", "32,000 reviews without labels"):
+        assert text in said, text
+    assert "(de 60.0 a 70.0; 3 semillas)" in figures.pretraining_said(STUDY, SPANISH)
+    some = replace(STUDY, runs=tuple(one for one in STUDY.runs if one.kind != "two" or one.share == 1))
+    assert "–" in figures.pretraining_said(some) and len(figures.pretraining(some).data[3].x) == 1, "what was not run"
 
 
 # The tab, without a browser

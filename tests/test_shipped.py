@@ -14,9 +14,12 @@ from xformer.__main__ import main
 from xformer.figures.attention import Choice, picture
 from xformer.figures.head_payload import payload
 from xformer.results import STACKS, Occlude
+from xformer.results.reviews import BEGINNINGS, GENERATIVE
 from xformer.serve.reviews import SentimentService
+from xformer.serve.study import Study
 from xformer.strings import ENGLISH
 from xformer.training.data.corpora import key
+from xformer.training.options import PretrainingRuns
 from xformer.ui.attention import attribution_methods
 from xformer.ui.model.architecture import heading_of
 from xformer.ui.tabs import EXAMPLES
@@ -187,8 +190,14 @@ def test_it_judges_what_people_type(reader, text, label):
     assert found.label == label and found.probability > 0.6
 
 
-def test_what_pre_training_is_worth_was_measured_at_three_shares_of_the_labels():
-    shares = SentimentService.open(ROOT / "checkpoints" / "sentiment", "cpu").label_shares
-    by_share = {(one.share, one.pretrained): one.imdb for one in shares}
-    assert set(by_share) == {(share, begun) for share in (1, 0.1, 0.01) for begun in (True, False)}
-    assert all(by_share[share, True] > by_share[share, False] for share in (1, 0.1, 0.01))
+def test_what_pre_training_is_worth_was_measured_at_three_shares_with_three_seeds_at_the_smallest():
+    study = Study().pretraining()
+    assert study.shares == [0.01, 0.1, 1]
+    for kind in (*BEGINNINGS, *GENERATIVE):
+        assert [one.seed for one in study.of(kind, 0.01)] == [0, 1, 2]
+        assert all(study.of(kind, share) for share in study.shares), kind
+    asked = vars(PretrainingRuns())
+    assert {name: study.about[name] for name in asked} == asked, "made with what the command has as its defaults"
+    assert len({(one.kind, one.share, one.seed) for one in study.runs}) == len(study.runs)
+
+

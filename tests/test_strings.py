@@ -21,10 +21,11 @@ LITERAL = {
     "a year, a name or a number in a paper": """
         arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text error_texts_binary
         error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work
-        gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm layers_caution
-        learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table recorded_look_order
-        rule_rollout rule_rollout_cross rule_weigh shares_text sink_meter sizes_vocabularies train_beginning_text
-        vocab_splits_text weigh_before weigh_total weigh_with why_sides_note why_way_0_said why_way_1_said""",
+        gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm gen_trained_text
+        layers_caution learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table
+        recorded_look_order rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
+        train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with why_sides_note why_way_0_said
+        why_way_1_said""",
     "part of a formula or a definition": """
         attention_note attention_note_empty bleu_brevity bleu_no_match bleu_lab_brevity bleu_short bleu_why_notes
         bleu_why_paper bleu_why_sacre bleu_zero bugs_sign_after bugs_sign_queries effect_text first_axis_slope
@@ -39,7 +40,7 @@ LITERAL = {
         address_several aligns_given aligns_predicted beam_info error_beam error_smoothing error_step
         error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none
         legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k mean_axes
-        pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text sizes_decoder_layers
+        pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
         store_error_count store_records_info temperature_info texts_intro top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
     "an example": "address_lock calibration_text form_none sizes_decoding",

@@ -373,22 +373,6 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(data, tmp_path,
     assert not (tmp_path / "none").exists()
 
 
-def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, capsys):
-    few, shown = tmp_path / "few", shutil.copytree(tuned, tmp_path / "shown")
-    assert main(command("sentiment", data, few, "--steps", 2, "--labels", 0.5, *OFTEN)) == 0
-    capsys.readouterr()
-    assert main(["evaluate", "pretraining", str(few), str(tuned), "--checkpoint", str(shown), "--save"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in said] == ["begun", "pre-trained", "from"] and "50%" in said[2]
-    best, half = SentimentService.open(shown, "cpu").label_shares
-    assert (best.pretrained, best.share, half.pretrained, half.share) == (True, 1.0, False, 0.5)
-    assert half.labels < best.labels == 96 + 48
-    metrics = checkpoint.read_metrics(few)
-    assert (half.imdb, half.sst2, half.steps) == (metrics["imdb"], metrics["sst2"], metrics["step"])
-    assert main(["evaluate", "pretraining", str(data)]) == 2
-    assert "does not say what it learned from and how well; name folders that" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_what_poolings_reach_is_gathered_from_runs(data, tuned, tmp_path, capsys):
     """The lecture's classifier in small: one layer, maximum, both directions."""

@@ -90,17 +90,12 @@ def _add_reviews(kinds: Any) -> None:
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS_AND_CARD)
-    for run, help, description in (
-            (pretraining, "what pre-training is worth, from several runs of train sentiment",
-             "Gather what classifiers learned from shares of the labels, from a language model and from nothing: their "
-             "accuracy on the validation sets."),
-            (poolings, "what classifiers of each pooling and mask reach",
-             "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets.")):
-        q = add_part(kinds, run, help, description)
-        q.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-        q.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT.help)
-        q.add_argument("--json", action="store_true", help="one JSON array")
-        q.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+    q = add_part(kinds, poolings, "what classifiers of each pooling and mask reach",
+                 "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets.")
+    q.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+    q.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT.help)
+    q.add_argument("--json", action="store_true", help="one JSON array")
+    q.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
 
 # What every command does
@@ -308,20 +303,6 @@ def sentiment(args: argparse.Namespace) -> None:
     _tell(args, lines, "scores", asdict(scores), service, {
         "set": _set(args.rows), **{key: getattr(scores, key) for key in SENTIMENT_KEPT},
         "identity": service.info.identity})
-
-
-def pretraining(args: argparse.Namespace) -> None:
-    """Print what classifiers learned from shares of the labels; keep it if asked to."""
-    from xformer.hub import checkpoint
-    from xformer.training import evaluation
-    with plainly():
-        shares = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
-    lines = [f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}"]
-    for share in shares:
-        begun = "pre-trained" if share.pretrained else "from nothing"
-        lines.append(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
-                     f"{share.sst2:>9.4f}")
-    _tell(args, lines, "label_shares", [asdict(share) for share in shares])
 
 
 def poolings(args: argparse.Namespace) -> None:

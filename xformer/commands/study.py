@@ -5,9 +5,9 @@ from pathlib import Path
 
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.strings import ASSETS
-from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, StudyRuns
+from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, PretrainingRuns, StudyRuns
 
-RUNS = ASSETS / "runs.json"
+RUNS, PRETRAINING = ASSETS / "runs.json", ASSETS / "pretraining.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -27,6 +27,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--out", type=Path, default=RUNS, help="file of the recorded runs")
     add_options(q, StudyRuns)
     q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
+    q = add_part(kinds, pretraining, "what pre-training is worth, with nothing else changed",
+                 "Record how well small classifiers that begin differently, and language models with Bayes' rule, "
+                 "judge reviews. Stopped at any moment, the same command goes on with the run it was at.")
+    q.add_argument("--data", required=True, type=Path, help="folder that the command data sentiment wrote")
+    q.add_argument("--out", type=Path, default=PRETRAINING, help="file of the runs, beside a folder of weights")
+    add_options(q, PretrainingRuns)
 
 
 def runs(args: argparse.Namespace) -> None:
@@ -46,6 +52,21 @@ def runs(args: argparse.Namespace) -> None:
             one = course.settings
             print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}, pairs {one.pairs or 'all'}"
                   f"{one.without and f', without {one.without}'}: {verdict(course).say()}", flush=True)
+
+
+def pretraining(args: argparse.Namespace) -> None:
+    """Make the runs that the file does not hold yet, and print a line for each."""
+    from xformer.training.data.corpora import needed_file, read_lines
+    from xformer.training.data.reviews import read_rows
+    from xformer.training.studies import pretraining as study
+    row = "0 (negative) or 1 (positive), a tab, a text"
+    train, held_out = (needed_file(args.data, f"imdb-{name}", "sentiment", row) for name in ("train", "validation"))
+    unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
+    with plainly():
+        texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
+        made = study.record(record(PretrainingRuns, args), texts, read_rows(train), read_rows(held_out), args.out)
+        for one in made:
+            print(f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s", flush=True)
 
 
 def run(args: argparse.Namespace) -> None:

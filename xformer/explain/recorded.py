@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError
+from xformer.results.reviews import PretrainingStudy
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 STALLED = 0.8  # times the loss of guessing: a run that ends above this has hardly learned anything
@@ -131,3 +132,12 @@ def read(path: Path) -> Recorded:
             courses += [one for one in reader.validate_python([run])
                         if len(one.step) == len(one.loss) == len(one.rate) == len(one.norm) > 0]
     return Recorded(about, tuple(courses), len(runs) - len(courses))
+
+
+def read_pretraining(path: Path) -> PretrainingStudy:
+    """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
+    from pydantic import TypeAdapter
+    try:
+        return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(Message.of("shares_broken", file=path.name)) from error

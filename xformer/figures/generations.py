@@ -1,8 +1,9 @@
 """Compare the generations of translators: a sentence, their curves and scores, and what their layers cost."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -34,6 +35,7 @@ class Generation:
     history: History | None
     kept: Moment | None = None  # the moment of the training at which the weights were kept; None if unknown
     broken: str = ""  # why the history cannot be read, in a sentence
+    metrics: Mapping[str, Any] = field(default_factory=dict)  # of its checkpoint
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     if lacking := [label(one.name, language) for one in found if one.history is None and not one.broken]:
         notes.append(language.say("gen_no_history", names=", ".join(lacking)))
     return fill("generations.facts", language, names=names, rows=rows, notes=notes)
+
+
+def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
+    """Tabulate what the lecture trained its two transformers with beside what these were trained with; HTML."""
+    return fill("generations.trained", language, found=[(label(one.name, language), one) for one in found])
 
 
 def _early(one: Generation, language: Language) -> str:

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 
 from xformer.figures.ablation import changed_words
 from xformer.figures.labels import bare, paragraph, percent
-from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout, line
+from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.templates import fill
-from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
+from xformer.results import Attribution, Calibration, PoolingScore, Sentiment
+from xformer.results.reviews import PretrainingStudy
 from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
@@ -23,6 +24,9 @@ NAMED = 3  # words whose shares a sentence names
 CONTEXT = 8  # words that are shown around a change
 KEPT = 0.5  # share of common words, in order, from which one text counts as an edit of the other
 AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
+KINDS = {"nothing": (GREY, "dot"), "language": (BLUE, "solid"), "autoencoder": (ORANGE, "dash"), "two": (TEAL, "dot"),
+         "two_language": (TEAL, "solid")}  # of results.reviews: colours and dashes
+BESIDE = 0.03  # powers of ten between two of them at a share
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 
@@ -199,39 +203,37 @@ def calibration_found(calibration: Calibration, language: Language = ENGLISH) ->
                      accuracy=percent(surest.accuracy))
 
 
-def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> go.Figure:
-    """Plot accuracy by the share of labels learned from, with and without pre-training as a language model."""
-    say, curves = language.say, []
-    for pretrained, colour in ((True, BLUE), (False, ORANGE)):
-        rows = sorted((one for one in scores if one.pretrained == pretrained), key=lambda one: one.share)
-        if not rows:
-            continue
-        began = say("shares_pretrained" if pretrained else "shares_nothing")
-        for test, dash in zip(TESTS, ("solid", "dot"), strict=True):
-            values = [getattr(one, test) for one in rows]
-            curves.append(line(
-                [one.share for one in rows], [100 * value for value in values], f"{TESTS[test]}, {began}", colour,
-                "%{fullData.name}, %{text}<extra></extra>", dash=dash,
-                text=[say("shares_hover", labels=one.labels, value=percent(value))
-                      for one, value in zip(rows, values, strict=True)]))
-    shares = sorted({one.share for one in scores})
-    percents = [f"{100 * share:g} %" for share in shares]
-    return go.Figure(curves, layout(
-        say("shares_plot"), x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
-        y=axis(say("shares_accuracy"))))
+def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Figure:
+    """Plot accuracy by the share of the labels: of each way to learn, which stand side by side, the mean of the seeds
+    with a bar from the lowest to the highest, and each seed."""
+    say, curves, points = language.say, [], []
+    for place, (kind, (colour, dash)) in enumerate(KINDS.items()):
+        groups = [runs for share in study.shares if (runs := study.of(kind, share))]
+        at = [runs[0].share * 10 ** (BESIDE * (place - len(KINDS) // 2)) for runs in groups]
+        values, means = [[100 * one.accuracy for one in runs] for runs in groups], [*map(study.mean, groups)]
+        highest = [max(each) - 100 * mean for each, mean in zip(values, means, strict=True)]
+        lowest = [100 * mean - min(each) for each, mean in zip(values, means, strict=True)]
+        curves.append(line(
+            at, [100 * mean for mean in means], say(f"shares_{kind}"), colour, f"%{{fullData.name}}, %{{text}}{END}",
+            text=[say("shares_hover", labels=runs[0].labels, value=percent(mean), seeds=len(runs))
+                  for runs, mean in zip(groups, means, strict=True)], dash=dash,
+            error_y={"symmetric": False, "array": highest, "arrayminus": lowest, "color": colour, "width": 0}))
+        points.append(line(
+            [x for x, runs in zip(at, groups, strict=True) for _ in runs], [value for each in values for value in each],
+            say("shares_seeds", name=say(f"shares_{kind}")), colour, f"%{{text}}{END}", mode="markers",
+            text=[say("shares_hover_seed", seed=one.seed, value=percent(one.accuracy))
+                  for runs in groups for one in runs], showlegend=False, marker={"size": 9, "symbol": "line-ew-open"}))
+    ticks = {"tickvals": study.shares, "ticktext": [f"{100 * share:g} %" for share in study.shares]}
+    return go.Figure([*curves, *points], layout(
+        say("shares_plot"), x=axis(say("shares_share"), type="log", **ticks), y=axis(say("shares_accuracy"))))
 
 
-def shares_found(scores: Sequence[LabelShare], language: Language = ENGLISH) -> str:
-    """Say with how many labels pre-training comes as far as all labels without it, read off the line that
-    `label_shares` plots for IMDb; HTML. "" where that line does not rise through this accuracy."""
-    begun, nothing = ([one for one in sorted(scores, key=lambda one: one.labels) if one.pretrained == pretrained]
-                      for pretrained in (True, False))
-    rising = [one.imdb for one in begun]
-    if not nothing or not rising or sorted(set(rising)) != rising or not rising[0] <= nothing[-1].imdb <= rising[-1]:
-        return ""
-    labels = math.exp(np.interp(nothing[-1].imdb, rising, [math.log(one.labels) for one in begun]))
-    return paragraph(language, "shares_found", labels=nothing[-1].labels, percent=percent(nothing[-1].imdb),
-                     fewer=round(float(f"{labels:.2g}")))
+def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> str:
+    """Tabulate what each way to learn is, and what it reaches; and by how much one is ahead of another, seed by seed;
+    HTML."""
+    spread = sum(one.accuracy * (1 - one.accuracy) for one in study.runs) / len(study.runs)  # mean variance of a text
+    return fill("sentiment.pretraining", language, study=study, kinds=[*KINDS],
+                error=100 * math.sqrt(spread / study.about["held_out"]))
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:

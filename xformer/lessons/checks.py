@@ -384,10 +384,10 @@ def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
 @number
 def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
     """How many points of accuracy pre-training is worth with a share of the labels."""
-    found = {one.pretrained: one for one in there(scene.reviews).label_shares if math.isclose(one.share, share)}
-    there(found if len(found) == 2 else None)
-    return 100 * (found[True].imdb - found[False].imdb), {
-        "labels": found[True].labels, "before": percent(found[False].imdb), "after": percent(found[True].imdb)}
+    study = scene.study.pretraining()
+    runs = [there(study.of(kind, share) or None) for kind in ("nothing", "language")]
+    before, after = map(study.mean, runs)
+    return 100 * (after - before), {"labels": runs[0][0].labels, "before": percent(before), "after": percent(after)}
 
 
 def _spanish(text: str) -> list[str]:

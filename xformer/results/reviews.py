@@ -1,5 +1,6 @@
 """Classified texts, and how good the classifier is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,8 +8,8 @@ import numpy as np
 
 from xformer.results.messages import Message
 
-__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Judged", "LabelShare", "Maximum", "PoolingScore",
-           "Sentiment"]
+__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Judged", "Maximum", "PoolingScore",
+           "PretrainingRun", "PretrainingStudy", "Sentiment"]
 
 LABELS = ("negative", "positive")  # of reviews, in the order of the classifier's outputs
 
@@ -107,16 +108,43 @@ class Calibration:
     bins: tuple[Bin, ...]  # with it
 
 
-@dataclass(frozen=True)
-class LabelShare:
-    """Accuracy of a classifier that learned from a share of the labels."""
+BEGINNINGS = ("nothing", "language", "autoencoder")  # of a classifier
+GENERATIVE = ("two", "two_language")  # language models, one of each label: from nothing, and from the language model
 
-    pretrained: bool  # as a language model
-    share: float  # of all labels, 0 to 1
-    imdb: float  # accuracy on the validation set of IMDb, 0 to 1
-    sst2: float  # accuracy on the validation set of SST-2, 0 to 1
+
+@dataclass(frozen=True)
+class PretrainingRun:
+    """How well reviews were judged after learning from a share of the labels."""
+
+    kind: str  # one of BEGINNINGS or GENERATIVE
+    share: float  # of all labels, above 0, at most 1
+    seed: int
     labels: int  # their number
-    steps: int | None = None  # of training, without pre-training
+    accuracy: float  # on held-out reviews, 0 to 1
+    loss: float  # at the end of training, in nats: of a classifier a text, of language models a piece
+    seconds: float  # of one core, to learn and to be scored
+
+
+@dataclass(frozen=True)
+class PretrainingStudy:
+    """The runs of a study of pre-training."""
+
+    about: dict[str, Any]  # what they have in common, and what was learned before them
+    runs: tuple[PretrainingRun, ...]
+
+    @property
+    def shares(self) -> list[float]:
+        """The shares of the labels that were learned from, the smallest first."""
+        return sorted({one.share for one in self.runs})
+
+    def of(self, kind: str, share: float) -> list[PretrainingRun]:
+        """The runs of a kind and a share of the labels, in the order they were made in."""
+        return [one for one in self.runs if one.kind == kind and one.share == share]
+
+    @staticmethod
+    def mean(runs: Sequence[PretrainingRun]) -> float:
+        """The mean accuracy of some runs, 0 to 1."""
+        return sum(one.accuracy for one in runs) / len(runs)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from xformer.results.messages import Message
 from xformer.results.models import Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import GREEDY, OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
-from xformer.results.reviews import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
+from xformer.results.reviews import Attribution, Calibration, PoolingScore, PretrainingStudy, Sentiment
 from xformer.results.training import History, LiveFrame, LiveWait, Moments, RunSettings
 from xformer.results.translation import Candidate, LengthScore, Pieced, Translation
 from xformer.results.writing import Scored
@@ -147,10 +147,6 @@ class ReviewService(Protocol):
         """How well the probabilities are calibrated on validation data; None if it was not measured."""
 
     @property
-    def label_shares(self) -> list[LabelShare]:
-        """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
-
-    @property
     def pooling_scores(self) -> list[PoolingScore]:
         """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
 
@@ -208,6 +204,9 @@ class StudyService(Protocol):
 
     def layer_times(self) -> list[LayerTimes]:
         """The time that a GRU and self-attention take to read sequences of several lengths, measured now."""
+
+    def pretraining(self) -> PretrainingStudy:
+        """What pre-training is worth, as it was measured. Refused if the file is broken."""
 
     def recorded(self) -> Recorded:
         """The recorded runs on English and Spanish. Refused if the file is broken."""

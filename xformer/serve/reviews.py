@@ -18,7 +18,7 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
 from xformer.results.attention import Trace
 from xformer.results.messages import Message, UserError
-from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
+from xformer.results.reviews import Attribution, Bin, Calibration, PoolingScore, Sentiment
 from xformer.serve.loaded import ModelService
 from xformer.serve.protocol import Progress, ReviewService
 from xformer.serve.text import Prepared, clean, prepare
@@ -183,10 +183,6 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
     def calibration(self) -> Calibration | None:
         return self._measured(lambda found: Calibration(**{
             **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
-
-    @property
-    def label_shares(self) -> list[LabelShare]:
-        return self._measured(lambda found: [LabelShare(**one) for one in found["label_shares"]], [])
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:

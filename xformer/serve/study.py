@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.explain.recorded import Recorded, read
+from xformer.explain.recorded import Recorded, read, read_pretraining
 from xformer.results import PARTS, LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
+from xformer.results.reviews import PretrainingStudy
 from xformer.serve import protocol
 from xformer.serve.limits import LOOK, Guard, Places
 from xformer.strings import ASSETS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from xformer.training.loop import Made
 
 RUNS = ASSETS / "runs.json"  # made by python -m xformer study runs
+PRETRAINING = ASSETS / "pretraining.json"  # and this by python -m xformer study pretraining
 # While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
@@ -54,6 +56,9 @@ class Study(protocol.StudyService):
         with self.guard.work() as pause:
             use_threads(1)
             return layer_times(pause)
+
+    def pretraining(self) -> PretrainingStudy:
+        return read_pretraining(PRETRAINING)
 
     def recorded(self) -> Recorded:
         return read(RUNS)

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from xformer.explain import alignment, learned, quality
 from xformer.explain.doubts import sureness
 from xformer.hub.checkpoint import Summary
-from xformer.results import Force, LabelShare, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
+from xformer.results import Force, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
 from xformer.results.inside import MemoryScore
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
@@ -322,16 +322,7 @@ def evaluate_sentiment(service: SentimentService, rows: Sequence[Labelled]) -> S
         reliability=bins, cut=sum(cut > 0 for cut in cuts))
 
 
-# Pre-training
-
-
-def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
-    """Gather from the metrics of runs, by name, how well classifiers learned from shares of the labels.
-
-    Those that began as a language model come first, and of each kind the larger shares. Raises ValueError naming a run
-    that does not say.
-    """
-    return sorted((_learned(*run) for run in runs.items()), key=lambda share: (not share.pretrained, -share.share))
+# Poolings
 
 
 def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
@@ -342,18 +333,13 @@ def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
     scores = []
     for name, run in runs.items():
         config: Any = run.config
-        found = _learned(name, run.metrics)
-        scores.append(PoolingScore(config.pooling, config.causal, found.imdb, found.sst2, config.n_layers,
-                                   config.d_model, run.parameters, found.labels, found.steps or 0, found.pretrained))
+        try:
+            learned = run.metrics["learned_from"]
+            scores.append(PoolingScore(
+                config.pooling, config.causal, float(run.metrics["imdb"]), float(run.metrics["sst2"]), config.n_layers,
+                config.d_model, run.parameters, int(learned["labels"]), int(run.metrics["step"]),
+                bool(learned["pretrained"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
+                             f"sentiment” wrote") from error
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))
-
-
-def _learned(name: str, metrics: Mapping[str, Any]) -> LabelShare:
-    """Read in a run's metrics what it learned from, and how well. Raises ValueError naming one that does not say."""
-    try:
-        learned = metrics["learned_from"]
-        return LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
-                          float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train sentiment” "
-                         f"wrote") from error

@@ -273,6 +273,22 @@ class StudyRuns:
     batch_tokens: int = 1_200
 
 
+@dataclass(frozen=True)
+class PretrainingRuns:
+    """Options of the runs of `studies.pretraining`."""
+
+    steps: int = option(250, "steps of each classifier, and of two language models together", least=2)
+    pretraining: int = option(1_000, "steps of each pre-training; no review is read twice", least=1)
+    layers: int = option(2, flag="--n-layers", least=1, most=MOST_LAYERS)
+    d_model: int = option(128, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
+    vocabulary: int = 4_000
+    length: int = option(64, "most pieces of a review; of a longer one its beginning and its end", least=3)
+    rows: int = option(32, "reviews of a batch", least=1)
+    reviews: int = option(8_000, "reviews with labels, at most: 100 %% of the labels", least=2)
+    peak: float = option(1.5e-3, "highest learning rate", above=0)
+    precision: str = option("bfloat16", "of training; scores are computed in float32", choices=PRECISIONS)
+
+
 OUT_HELP = "folder to write to; earlier results are replaced"
 EXCLUDE_HELP = "file of pairs to test with later: pairs that share a sentence with it are left out; may be repeated"
 

@@ -92,6 +92,10 @@ class TranslationTask(Task):
         logits = model(source, target)
         return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
 
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        pairs = len([*self.data.pairs, *self.data.written, *self.data.phrases])
+        super().save(folder, {**metrics, "learned_from": {"pairs": pairs}})
+
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
         loss a piece, which is smoothed as that of training."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from xformer.training.data.corpora import read_columns, repeat
 
 Labelled = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
+T = TypeVar("T")  # a text, or its pieces
 VOCABULARY_TEXTS = 20_000  # texts from which a vocabulary is learned; more change little
 
 
@@ -24,7 +26,7 @@ def read_rows(path: Path) -> list[Labelled]:
     return [(int(label), "\t".join(text)) for label, *text in rows]
 
 
-def share(rows: Sequence[Labelled], part: float, seed: int) -> list[Labelled]:
+def share(rows: Sequence[tuple[int, T]], part: float, seed: int) -> list[tuple[int, T]]:
     """Draw a part (0 to 1) of the rows, as many of each label; a smaller part of the same seed is in a larger one."""
     if not 0 < part <= 1:
         raise ValueError(f"the share of labels is {part}; it must be above 0 and at most 1")

@@ -20,7 +20,6 @@ from xformer.ui.components import canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
 from xformer.ui.layout import Layout
-from xformer.ui.places import note
 from xformer.ui.sentiment import many
 from xformer.ui.tabs import ALL_EXAMPLES
 
@@ -291,13 +290,14 @@ def _quality(part: Layout, reader: ReviewService) -> None:
             gr.HTML(figures.calibration_found(reader.calibration, language), elem_classes="summary")
         fold.expand(**part.listener(lambda service, language: {
             "calibration": figure(figures.reliability(service.calibration, language))}, "calibration"), **QUIET)
-    if reader.label_shares:
-        with part.folded("shares") as fold:
-            gr.HTML(f'{note(language, "shares_text")}{model}')
-            part["shares"] = part.plot("shares")
-            gr.HTML(figures.shares_found(reader.label_shares, language), elem_classes="summary")
-        fold.expand(**part.listener(lambda service, language: {
-            "shares": figure(figures.label_shares(service.label_shares, language))}, "shares"), **QUIET)
+    with part.folded("shares") as fold:
+        part.note("shares_look")
+        part["shares"] = part.plot("shares")
+        part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
+    fold.expand(**part.listener(lambda service, language: {
+        "shares": figure(figures.pretraining(study := service.pretraining(), language)),
+        "shares_said": figures.pretraining_said(study, language)}, "shares", "shares_said",
+        ask=part.page.always(part.page.study)), **QUIET)
     if scores:
         with part.folded("poolings"):
             gr.HTML(f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}')

@@ -47,6 +47,9 @@ def build(part: Layout) -> None:
                 with gr.Column(min_width=300):
                     curve = part.choice("gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False)
                     part["curves"] = part.plot("gen-curves")
+        with part.folded("trained"):
+            part.note("gen_trained_text")
+            part["trained"] = gr.HTML(elem_classes="tables")
         with part.folded("costs"):
             part.note("gen_costs_text")
             part["costs"] = gr.HTML(elem_classes="tables")
@@ -56,7 +59,7 @@ def build(part: Layout) -> None:
     part.opened.change(**part.listener(compare, "compared", "table", "costs", *WITH_MAPS, problem="problem",
                                   only_here=True), **LATEST)
     gr.on([part.opened.change, curve.input],
-          **part.listener(draw, "found", "facts", "lengths", "curves", only_here=True), **LATEST)
+          **part.listener(draw, "found", "facts", "trained", "lengths", "curves", only_here=True), **LATEST)
     part.opened.change(**part.listener(measure, "measured", "picture", "said", only_here=True,
                                   ask=page.always(page.study)), **QUIET)
 
@@ -142,6 +145,7 @@ def draw(models: ModelPool, language: Language, *, found: list[Generation] | Non
         except UserError:  # `compare` says why
             continue
     return {"found": found, "facts": figures.facts(found, language) if found else "",
+            "trained": figures.trained(found, language),
             "lengths": figure(figures.lengths(found, language)),
             "curves": figure(figures.curves(found, gen_curve, language))}
 
@@ -156,7 +160,8 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
     bleu = service.metrics.get("bleu")
     return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,
                       min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
-                      _scores(service), tuple(service.length_scores), history, kept_moment(service), broken)
+                      _scores(service), tuple(service.length_scores), history, kept_moment(service), broken,
+                      service.metrics)
 
 
 def kept_moment(service: TranslationService) -> Moment | None:
