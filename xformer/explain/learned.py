@@ -46,7 +46,8 @@ class Index:
         """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
         self.pairs, self.side, found = pairs, side, list[tuple[np.ndarray, ...]]()
         self.ends = np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")).astype(np.int32) + 1
-        count, ids = len(self.ends), defaultdict[str, int](lambda: len(ids), {"\n": 0})  # 0: all have it
+        count = len(self.ends)
+        ids: defaultdict[str, int] = defaultdict(lambda: len(ids), {"\n": 0})  # 0: all have it
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)
             tokens = WORD.findall(plain("".join(f"\n{line[side]}" for line in self._lines(first, last))))

@@ -59,6 +59,11 @@ class Autoencoder(EncoderStack):
 class GenerationTask(Task):
     """The `loop.Task` of a language model or an autoencoder of whole reviews, whose labels it does not look at."""
 
+    score, tokenizer = "", None  # type: ignore[assignment]  # nothing is scored or saved on the way
+
+    def evaluate(self, precision: str) -> dict[str, float]:
+        return {}
+
     def __init__(self, model: nn.Module, data: ReviewBatches) -> None:
         self.model, self.data = model, data
 
