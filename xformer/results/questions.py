@@ -194,14 +194,12 @@ class MapMeanings(Question[MeaningMap]):
     word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
 
 
-@dataclass(frozen=True)
 class NearestPairs(Question[Learned]):
     """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all."""
 
     text: str
 
 
-@dataclass(frozen=True)
 class Reverse(Question[tuple[float, float, float]]):
     """How far at most the self-attention of the encoder's first layer answers otherwise where a source stands in
     reverse order, without positions and with them; and the largest number of its answer, without."""
