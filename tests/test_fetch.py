@@ -79,11 +79,11 @@ def no_proxy(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def written(tmp_path_factory, monkeypatch):
-    """Few pairs that come with the program, for speed; -> the path of all."""
+    """Few pairs that come with the program, for speed; -> the paths of all."""
     few = tmp_path_factory.mktemp("written") / "written.tsv.xz"
     few.write_bytes(lzma.compress("".join("\t".join(row) + "\n" for row in WRITTEN).encode()))
     whole = fetch.WRITTEN
-    monkeypatch.setattr(fetch, "WRITTEN", few)
+    monkeypatch.setattr(fetch, "WRITTEN", (few,))
     return whole
 
 
@@ -257,9 +257,10 @@ def test_pairs_written_for_training_come_along_but_for_what_is_held_out(server, 
 
 
 def test_all_pairs_written_for_training_come_with_the_program(written):
-    rows = read_marked_pairs(written)
-    assert len(rows) == len({row[:2] for row in rows}) == 94_217
-    assert {row[2] for row in rows} == {"written", "in-test", "entry"} and len(read_test_overlap(written)) == 99
+    learned, new = map(read_marked_pairs, written)
+    assert len(learned) == 94_217 and len(new) == 16_749 and {row[2] for row in new} == {"written"}
+    assert len({row[:2] for row in (*learned, *new)}) == len(learned) + len(new)
+    assert {row[2] for row in learned} == {"written", "in-test", "entry"} and len(read_test_overlap(written[0])) == 99
 
 
 def test_archive_fetched_by_hand_is_read_from_disk(tmp_path, capsys):

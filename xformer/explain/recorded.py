@@ -26,7 +26,7 @@ QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
     "order": tuple(replace(WHOLE, norm=norm, warmup=warmup) for warmup in (0, 200) for norm in ("post", "pre")),
     "parts": (WHOLE, *(replace(WHOLE, without=part, smoothing=0.0 if part == "smoothing" else WHOLE.smoothing)
                        for part in PARTS))}
-OF_ONE_SEED = ("parts", "order")  # questions for which there are too many runs to make them with several
+OF_ONE_SEED = ("parts",)  # questions for which there are too many runs to make them with several
 
 
 def of_seed(seed: int) -> list[RunSettings]:
