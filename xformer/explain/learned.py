@@ -44,9 +44,8 @@ class Index:
 
     def __init__(self, pairs: bytes, side: int, tell: Callable[[int, int], object] = lambda done, of: None) -> None:
         """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
-        self.pairs, self.side, found = pairs, side, list[tuple[np.ndarray, ...]]()
-        self.ends = np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")).astype(np.int32) + 1
-        count = len(self.ends)
+        self.pairs, self.side, self.ends = pairs, side, np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
+        count, found = len(self.ends), list[tuple[np.ndarray, ...]]()
         ids: defaultdict[str, int] = defaultdict(lambda: len(ids), {"\n": 0})  # 0: all have it
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)

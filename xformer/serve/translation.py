@@ -356,13 +356,12 @@ class Service(ModelService[Translator], TranslationService):
     def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
         if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
             raise UserError(Message.of("learned_language", model=self.info.name))
-        none: tuple[MemoryScore, ...] = ()
-        scores = self._measured(lambda found: tuple(MemoryScore(**one) for one in found["memory"]["scores"]), none)
+        scores = self._measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], [])
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
                 learned.KEPT[side] = learned.Index(learned.shipped(), side, lambda *now: (pause(), tell and tell(*now)))
                 give_back()  # 30 MB
-            return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=scores)
+            return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=tuple(scores))
 
     # What answers are made of
 
