@@ -59,13 +59,13 @@ def pretraining(args: argparse.Namespace) -> None:
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
     from xformer.training.studies import pretraining as study
-    row = "0 (negative) or 1 (positive), a tab, a text"
-    train, held_out = (needed_file(args.data, f"imdb-{name}", "sentiment", row) for name in ("train", "validation"))
+    train, held_out = (needed_file(args.data, f"imdb-{name}", "sentiment", "0 or 1, a tab, a text")
+                       for name in ("train", "validation"))
     unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
     with plainly():
         texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
-        made = study.record(record(PretrainingRuns, args), texts, read_rows(train), read_rows(held_out), args.out)
-        for one in made:
+        runs = record(PretrainingRuns, args)
+        for one in study.record(runs, texts, read_rows(train), read_rows(held_out), args.out):
             print(f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s", flush=True)
 
 

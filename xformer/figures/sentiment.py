@@ -26,7 +26,6 @@ KEPT = 0.5  # share of common words, in order, from which one text counts as an 
 AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
 KINDS = {"nothing": (GREY, "dot"), "language": (BLUE, "solid"), "autoencoder": (ORANGE, "dash"), "two": (TEAL, "dot"),
          "two_language": (TEAL, "solid")}  # of results.reviews: colours and dashes
-BESIDE = 0.03  # powers of ten between two of them at a share
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 
@@ -209,7 +208,7 @@ def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Fig
     say, curves, points = language.say, [], []
     for place, (kind, (colour, dash)) in enumerate(KINDS.items()):
         groups = [runs for share in study.shares if (runs := study.of(kind, share))]
-        at = [runs[0].share * 10 ** (BESIDE * (place - len(KINDS) // 2)) for runs in groups]
+        at = [runs[0].share * 10 ** (0.03 * (place - len(KINDS) // 2)) for runs in groups]
         values, means = [[100 * one.accuracy for one in runs] for runs in groups], [*map(study.mean, groups)]
         highest = [max(each) - 100 * mean for each, mean in zip(values, means, strict=True)]
         lowest = [100 * mean - min(each) for each, mean in zip(values, means, strict=True)]

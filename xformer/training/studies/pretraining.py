@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -29,20 +29,18 @@ from xformer.training.data.reviews import Example, Labelled, ReviewBatches, enco
 from xformer.training.data.reviews import share as drawn
 from xformer.training.loop import Learner, Task, keep_memory
 from xformer.training.options import PretrainingRuns, TrainingOptions
-from xformer.training.tasks import SentimentTask, SmoothedCrossEntropy
+from xformer.training.tasks import LanguageModelTask, SentimentTask, SmoothedCrossEntropy
 from xformer.translator import pad
 
 CPU = torch.device("cpu")
-# The most telling first.
-GRID = tuple((part, seed, kind) for part, seed in (
+GRID = tuple((part, seed, kind) for part, seed in (  # the most telling first
     (0.01, 0), (1.0, 0), (0.1, 0), (0.01, 1), (0.01, 2), (0.1, 1), (0.1, 2), (1.0, 1), (1.0, 2))
     for kind in (*BEGINNINGS, *GENERATIVE))
 
 
 class Autoencoder(EncoderStack):
-    """Reads a text into one vector, the mean of its pieces' vectors, and writes each piece from that alone. What reads
-    is what a classifier reads with; what writes, a layer that sees the vector and the positions, is then thrown away.
-    """
+    """Reads a text, as a classifier does, into the mean of its pieces' vectors, and writes each piece from that and its
+    position alone, by a further layer."""
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__(config)
@@ -56,21 +54,13 @@ class Autoencoder(EncoderStack):
         return self.logits(self.writer(text[:, None] + self.embedding.positions[:tokens.shape[1]], None))
 
 
-class GenerationTask(Task):
+class GenerationTask(LanguageModelTask):
     """The `loop.Task` of a language model or an autoencoder of whole reviews, whose labels it does not look at."""
 
-    score, tokenizer = "", None  # type: ignore[assignment]  # nothing is scored or saved on the way
-
-    def evaluate(self, precision: str) -> dict[str, float]:
-        return {}
-
-    def __init__(self, model: nn.Module, data: ReviewBatches) -> None:
-        self.model, self.data = model, data
-
-    def weight(self, batch: Sequence[Example]) -> int:
+    def weight(self, batch: Any) -> int:
         return sum(len(pieces) - 1 for _, pieces in batch)
 
-    def loss(self, model: nn.Module, batch: Sequence[Example], device: torch.device) -> Tensor:
+    def loss(self, model: nn.Module, batch: Any, device: torch.device) -> Tensor:
         tokens = pad([pieces.tolist() for _, pieces in batch], device)
         return SmoothedCrossEntropy.apply(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten(), 0.0)
 
@@ -108,8 +98,7 @@ class Study:
         for kind in ("language", "autoencoder"):
             if not (path := folder / f"{kind}.pt").is_file():
                 unlabelled = unlabelled or encode_rows(self.tokenizer, [(0, text) for text in texts], options.length)
-                began = time.process_time()
-                model, loss = self.fit(kind, unlabelled, options.pretraining, 0)
+                began, (model, loss) = time.process_time(), self.fit(kind, unlabelled, options.pretraining, 0)
                 seconds = round(time.process_time() - began, 1)
                 torch.save({"weights": model.state_dict(), "loss": loss, "seconds": seconds}, path.with_suffix(".new"))
                 path.with_suffix(".new").replace(path)
@@ -131,9 +120,8 @@ class Study:
                                    if name.startswith(("embedding.", "encoder."))}, strict=False)
         batches = ReviewBatches([(examples, 1.0)], batch_pieces=rows * how.length, batch_rows=rows, seed=seed)
         task: Task = (SentimentTask(model, self.tokenizer, batches, {}) if kind == "classifier" else
-                      GenerationTask(model, batches))
-        options = TrainingOptions(steps=steps, peak=how.peak, warmup=50, precision=how.precision, seed=seed)
-        learner = Learner(task, options, CPU)
+                      GenerationTask(model, self.tokenizer, cast(Any, batches), ()))
+        learner = Learner(task, TrainingOptions(steps=steps, peak=how.peak, warmup=50, precision=how.precision), CPU)
         torch.manual_seed(seed)
         last = [made.loss for made in learner.steps()][-max(1, steps // 10):]
         learner.average.swap()
