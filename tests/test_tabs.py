@@ -174,7 +174,6 @@ def test_a_new_training_option_takes_two_edits(capsys):
         parser.parse_args([*needed, "--patience", "100"])
 
 
-@dataclass(frozen=True)
 class CountPieces(OfPair[int]):
     """The number of pieces of both sentences: a question more, declared as docs/ARCHITECTURE.md says."""
 
