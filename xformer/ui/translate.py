@@ -146,7 +146,7 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
     if looks_like(translation.source, service.info.target):
         warnings.append(language.say("warning_spanish"))
         other = models.reading(service.info.target) if models else None  # of the other direction, if there is one
-        way_out = figure.other_way(other, sentence[:LONGEST], language) if other else ""
+        way_out = "" if other is None else figure.other_way(other, sentence[:LONGEST], language)
     head = service.best_head
     yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
            "shown": figure.found([translation, *([] if second is None else [second])], language),
