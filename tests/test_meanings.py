@@ -194,7 +194,7 @@ def test_padding_changes_no_state(running):
 
 def test_the_sentences_are_pairs_that_ship_and_each_is_there_once():
     lines = (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()
-    with lzma.open(WRITTEN, "rt", encoding="utf-8") as file:
+    with lzma.open(WRITTEN[0], "rt", encoding="utf-8") as file:
         written = {line.rsplit("\t", 1)[0] for line in file}
     assert len(lines) == len({line.split("\t")[0] for line in lines}) == SENTENCES[1] and {*lines} <= written
     assert max(len(line.split("\t")[0].split()) for line in lines) <= 12
