@@ -85,8 +85,6 @@ class TranslationService(Protocol):
         out. positions: what is added to the embeddings. timeout: seconds after which the search is given up; None: the
         guard's limit.
         """
-        return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
-                                   positions=positions, timeout=timeout)[0]
 
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
@@ -117,7 +115,6 @@ class TranslationService(Protocol):
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
-        return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
 
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:

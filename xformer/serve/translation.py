@@ -124,6 +124,12 @@ class Service(ModelService[Translator], TranslationService):
 
     # Translation
 
+    def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
+                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
+                  timeout: float | None = None) -> Translation:
+        return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
+                                   positions=positions, timeout=timeout)[0]
+
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
@@ -260,6 +266,9 @@ class Service(ModelService[Translator], TranslationService):
 
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         return self._traced(self._source(source), self._target(target), self._intervention(off, positions))
+
+    def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
+        return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
 
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:
