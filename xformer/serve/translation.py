@@ -374,7 +374,7 @@ class Service(ModelService[Translator], TranslationService):
     def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
         if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
             raise UserError(Message.of("learned_language", model=self.info.name))
-        scores = self._measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], [])
+        scores = self._measured(lambda m: [MemoryScore(**one) for one in m["memory"]["scores"]], list[MemoryScore]())
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
                 learned.KEPT[side] = learned.Index(learned.shipped(), side, lambda *now: (pause(), tell and tell(*now)))
