@@ -1,6 +1,6 @@
-// Lessons of a class, in the panel of lessons (lesson.js): the form in which a teacher writes one
-// (html/lessons.html), the link or file that holds it whole (xformer/lessons/links.py), and the summary of what a reader
-// answered. All of it stays in this browser.
+// Lessons of a class, in the panel of lessons (lesson.js): the form in which a teacher writes one (html/lessons.html),
+// the link or file that holds it whole (xformer/lessons/links.py), and the summary of what a reader answered. All of it
+// stays in this browser.
 import {copyText} from './save.js';
 import {download, fill, keep, kept} from './shared.js';
 import {whenSettled} from './state.js';
