@@ -77,7 +77,7 @@ def test_nothing_below_the_three_maps_moves_when_they_are_drawn(visit):
     ("training", ".tabitem .parts label:nth-of-type(3)", ".live-pace[data-drawn] svg",
      (".block.live-pace", ".block.about")),
     ("training", ".tabitem .parts label:nth-of-type(4)", ".recorded-runs[data-drawn] svg",
-     (".block.recorded-runs", ".block.recorded-runs ~ .summary")),
+     (".block.recorded-runs", ".block.recorded-depths", ".row:has(.block.recorded-runs) ~ .tables")),
     ("translate", "[role=tab][data-tab-id=positions]", ".pos-after .title",
      (".experiment .controls", ".block.pos-before", ".block.pos-after"))])  # the test's model writes on and on
 def test_nothing_moves_below_what_comes_when_a_part_opens(visit, width, tab, label, there, below):
