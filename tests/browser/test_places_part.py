@@ -56,7 +56,7 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(visit):
 
 
 @pytest.mark.parametrize(("tab", "part", "inside"), [
-    ("principles", "store", ".at-store .asks"), ("training&part=recorded", "runs", ".at-runs .asks"),
+    ("principles", "store", ".at-store .asks"), ("training&part=generations", "trained", ".at-trained .asks"),
     ("positions", "pos-table", ".at-pos-table .asks"),
     ("attention", "ablation", ".drawer [role=tabpanel] .asks")])
 def test_an_address_may_name_a_part_that_is_folded(visit, learned_pairs, tab, part, inside):
