@@ -84,6 +84,6 @@ def test_recorded_runs_are_compared_and_one_is_chosen(visit):
         'plotly_click', {points: [{data: {customdata: ['pre-600-0.03-0']}}]})""")
     page.wait_for_function("location.search.includes('recorded_run=pre-600-0.03-0')")
     expect(page.locator("tr.chosen")).to_contain_text("pre-norm")
-    page.get_by_role("radio", name="Quitar una parte").click()
+    page.locator("label").filter(has_text="Quitar una parte").click()
     expect(page.locator(".tables tbody tr").locator("visible=true")).to_have_count(10)
     assert [text for text in contrasts(page) if text["ratio"] < 4.5] == []
