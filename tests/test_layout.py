@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,8 +44,8 @@ def plots(language):
         "gradients": (training.gradients(GRADIENTS, language), 2),
         "progress": (training.progress([COURSE], language), 2),
         "pace": (training.pace([COURSE], [1e-4, 1e-3], language), 2),
-        "breaks": (training.recorded([replace(COURSE, settings=recorded.RISING)], "break", None, language)[0], 3),
-        "parts": (training.recorded([replace(COURSE, settings=recorded.WHOLE)], "parts", None, language)[0], 2),
+        "breaks": (training.recorded({recorded.RISING: [COURSE]}, "break", None, language)[0], 3),
+        "parts": (training.recorded({recorded.WHOLE: [COURSE]}, "parts", None, language)[0], 2),
         "depths": (training.depths([("one", "red", COURSE)], language), 1),
     }
 

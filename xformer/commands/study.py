@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.strings import ASSETS
@@ -20,23 +21,27 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
                    help="a multiple of 8; d_ff is four times as wide")
     q.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
-    q = add_part(kinds, runs, "short runs: one that breaks, too small a rate, too little data, a part taken away",
-                 "Train a small model on short sentence pairs, again and again with one setting changed, and record "
-                 "what happens. Stopped at any moment, the same command goes on with the run it was at.")
-    q.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
-    q.add_argument("--out", type=Path, default=RUNS, help="file of the recorded runs")
-    add_options(q, StudyRuns)
+    q = _recording(kinds, runs, "short runs: one that breaks, too small a rate, too little data, a part taken away",
+                   "folder with train.tsv[.xz] and dev.tsv", RUNS, "file of the recorded runs", StudyRuns)
     q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
-    q = add_part(kinds, pretraining, "what pre-training is worth, with nothing else changed",
-                 "Record how well small classifiers that begin differently, and language models with Bayes' rule, "
-                 "judge reviews. Stopped at any moment, the same command goes on with the run it was at.")
-    q.add_argument("--data", required=True, type=Path, help="folder that the command data sentiment wrote")
-    q.add_argument("--out", type=Path, default=PRETRAINING, help="file of the runs, beside a folder of weights")
-    add_options(q, PretrainingRuns)
+    _recording(kinds, pretraining, "what pre-training is worth, with nothing else changed",
+               "folder that the command data sentiment wrote", PRETRAINING,
+               "file of the runs, beside a folder of weights", PretrainingRuns)
+
+
+def _recording(kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
+               ) -> argparse.ArgumentParser:
+    """Add a study that records its runs in a file; -> its parser. data, made: what is said of --data and of --out."""
+    q = add_part(kinds, run, help)
+    q.add_argument("--data", required=True, type=Path, help=data)
+    q.add_argument("--out", type=Path, default=out, help=made)
+    add_options(q, options)
+    return q
 
 
 def runs(args: argparse.Namespace) -> None:
-    """Make the runs that the file does not hold yet, and print a line whenever one was scored."""
+    """Train a small model on short sentence pairs, again and again with one setting changed, and record what happens.
+    Stopped at any moment, the same command goes on with the run it was at."""
     import torch
 
     from xformer.explain.recorded import verdict
@@ -55,7 +60,8 @@ def runs(args: argparse.Namespace) -> None:
 
 
 def pretraining(args: argparse.Namespace) -> None:
-    """Make the runs that the file does not hold yet, and print a line for each."""
+    """Record how well small classifiers that begin differently, and language models with Bayes' rule, judge reviews.
+    Stopped at any moment, the same command goes on with the run it was at."""
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
     from xformer.training.studies import pretraining as study

@@ -1,7 +1,7 @@
 """Tell from the numbers of a short training run whether it learned, stalled or diverged. Loads no torch."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError
-from xformer.results.reviews import PretrainingStudy
+from xformer.results.reviews import PretrainingRun, PretrainingStudy
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 STALLED = 0.8  # times the loss of guessing: a run that ends above this has hardly learned anything
@@ -109,9 +109,15 @@ class Recorded:
     broken: int  # further runs in the file that cannot be read
 
 
-def to_json(about: dict[str, Any], courses: Sequence[TrainingCourse]) -> str:
-    """Write runs in the form that `read` expects."""
-    lines = ",\n".join(json.dumps(asdict(course), allow_nan=False) for course in courses)
+def check_options(out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Raise UserError where the file `out` says `about` its runs that they were made with other options than asked."""
+    if any(about.get(name) != value for name, value in asked.items()):
+        raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
+
+
+def to_json(about: dict[str, Any], runs: Sequence[TrainingCourse] | Sequence[PretrainingRun]) -> str:
+    """Write runs in the form that `read` expects, or `read_pretraining`."""
+    lines = ",\n".join(json.dumps(asdict(run), allow_nan=False) for run in runs)
     return f'{{"about": {json.dumps(about, ensure_ascii=False)},\n"runs": [\n{lines}\n]}}\n'
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import highest_rate, kinds, verdict
+from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line, logarithmic, panels
@@ -14,6 +14,7 @@ from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, 
 from xformer.strings import ENGLISH, Language
 
 Gradients = Mapping[str, Sequence[SublayerGradient]]  # by the order of normalisation
+Kinds = Mapping[RunSettings, Sequence[TrainingCourse]]  # of a question, as `explain.recorded.kinds` finds them
 Points = Callable[[TrainingCourse], tuple[Sequence[float], Sequence[float]]]  # x and y of a run's curve
 COLOURS = {"post": ORANGE, "pre": BLUE}  # of the two orders of normalisation, wherever they are compared
 RUNS = (BLUE, ORANGE, TEAL, "#a855f7")  # of runs that lie one over the other
@@ -203,12 +204,11 @@ def depths(rows: Sequence[tuple[str, str, TrainingCourse]], language: Language =
                                     y=logarithmic(say("live_norm"), every)))
 
 
-def recorded(courses: Sequence[TrainingCourse], question: str, chosen: TrainingCourse | None,
+def recorded(found: Kinds, question: str, chosen: TrainingCourse | None,
              language: Language = ENGLISH) -> tuple[go.Figure, go.Figure | None]:
     """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, and the BLEU or
     rate and gradient's norm, by step; and the gradient's norm by depth."""
     say, by_rate = language.say, question in ("break", "rate", "order")
-    found = kinds(courses, question)
     colours = dict(zip(found, RUNS, strict=False))
     if len(found) > len(RUNS):  # the first of them and the chosen one stand out
         colours = {kind: BLUE if not i else ORANGE if chosen in runs else GREY
@@ -256,7 +256,7 @@ def key_of(course: TrainingCourse) -> str:
                                   str(one.seed))))
 
 
-def recorded_table(courses: Sequence[TrainingCourse], question: str, chosen: TrainingCourse | None,
+def recorded_table(found: Kinds, question: str, chosen: TrainingCourse | None,
                    language: Language = ENGLISH) -> str:
     """Tabulate the answers to a question, a row for the runs that differ only in their seed; HTML."""
     rows = [(recorded_name(runs[0], question, language), chosen in runs, len(runs),
@@ -264,5 +264,5 @@ def recorded_table(courses: Sequence[TrainingCourse], question: str, chosen: Tra
              [highest_rate(one) for one in runs], [one.loss[-1] for one in runs],
              [min(one.held_out) for one in runs if one.held_out], [one.held_out[-1] for one in runs if one.held_out],
              [one.scores[-1][2] for one in runs if one.scores], [max(one.norm) for one in runs])
-            for runs in kinds(courses, question).values()]
+            for runs in found.values()]
     return fill("training.recorded", language, rows=rows)

@@ -334,11 +334,11 @@ def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
     for name, run in runs.items():
         config: Any = run.config
         try:
-            learned = run.metrics["learned_from"]
+            origin = run.metrics["learned_from"]
             scores.append(PoolingScore(
                 config.pooling, config.causal, float(run.metrics["imdb"]), float(run.metrics["sst2"]), config.n_layers,
-                config.d_model, run.parameters, int(learned["labels"]), int(run.metrics["step"]),
-                bool(learned["pretrained"])))
+                config.d_model, run.parameters, int(origin["labels"]), int(run.metrics["step"]),
+                bool(origin["pretrained"])))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
                              f"sentiment” wrote") from error

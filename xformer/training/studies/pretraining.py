@@ -5,10 +5,9 @@ these, which learn P(Y | X), two language models, one of each label, classify by
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, Pooling, TransformerClassifier
-from xformer.explain.recorded import read_pretraining
+from xformer.explain import recorded
 from xformer.hub import checkpoint
 from xformer.model import Encoder, EncoderStack, future_mask
 from xformer.pieces import PAD
-from xformer.results import LABELS, UserError
+from xformer.results import LABELS
 from xformer.results.reviews import BEGINNINGS, GENERATIVE, PretrainingRun
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
@@ -150,9 +149,9 @@ def record(options: PretrainingRuns, texts: Sequence[str], train: Sequence[Label
     """Make every run of GRID that the file `out` does not hold already, and write it there as it comes; yield it.
     Raises UserError where the file holds something else."""
     asked = {**vars(options), "held_out": len(held_out)}
-    kept = read_pretraining(out) if out.is_file() else None
-    if kept and any(kept.about.get(name) != value for name, value in asked.items()):
-        raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
+    kept = recorded.read_pretraining(out) if out.is_file() else None
+    if kept:
+        recorded.check_options(out, kept.about, asked)
     keep_memory()
     texts = texts[:options.pretraining * options.rows]
     study, done = Study(options, texts, train, held_out, out.with_suffix("")), list(kept.runs if kept else ())
@@ -161,6 +160,5 @@ def record(options: PretrainingRuns, texts: Sequence[str], train: Sequence[Label
     for share, seed, kind in GRID:
         if not any((one.share, one.seed, one.kind) == (share, seed, kind) for one in done):
             done.append(study.run(kind, share, seed))
-            lines = ",\n".join(json.dumps(asdict(one)) for one in done)
-            checkpoint.write(out, f'{{"about": {json.dumps(about)},\n"runs": [\n{lines}\n]}}\n'.encode())
+            checkpoint.write(out, recorded.to_json(about, done).encode())
             yield done[-1]

@@ -80,9 +80,8 @@ def record(study: StudyRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Pa
     tokenizer = learn_vocabulary(train, study.vocabulary)
     about = {**vars(study), "vocabulary": len(tokenizer), "pairs": len(train), "dev": len(dev), "machine": _processor()}
     kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    asked = [name for name in vars(study) if name not in ("vocabulary", "pairs", "dev", "seed")]
-    if any(kept.about.get(name) != about[name] for name in asked):
-        raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
+    recorded.check_options(out, kept.about, {name: value for name, value in vars(study).items()
+                                             if name not in ("vocabulary", "pairs", "dev", "seed")})
     done = {course.settings: course for course in kept.courses if course.ended != "cut"}
     for wanted in recorded.of_seed(study.seed):
         settings = replace(wanted, layers=study.layers, steps=study.steps)

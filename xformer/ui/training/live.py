@@ -42,6 +42,7 @@ USUAL: dict[str, Any] = {
     "live_without": "", "live_pairs": FEW[0], "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
     "live_steps": 400}
 
+
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     part.ask, say = part.page.always(part.page.study), part.say
@@ -110,9 +111,8 @@ def settings_of(values: dict[str, Any]) -> RunSettings:
                                        options=", ".join(offered)))
     return RunSettings(values["live_task"], values["live_order"], _whole(values["live_layers"]),
                        values["live_schedule"], _whole(values["live_warmup"]), float(values["live_peak"]),
-                       values["live_smoothing"],
-                       _whole(values["live_seed"] or 0), _whole(values["live_steps"]), values["live_without"],
-                       int(values["live_pairs"]))
+                       values["live_smoothing"], _whole(values["live_seed"] or 0), _whole(values["live_steps"]),
+                       values["live_without"], int(values["live_pairs"]))
 
 
 def _whole(value: Any) -> Any:
@@ -138,7 +138,8 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
     """Train, and draw how far it is; the last few runs before it stay under it."""
     settings, halt = settings_of(values), Event()
     planned, before = study.schedule(settings), tuple(runs)[-MOST_RUNS + 1:]
-    yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt}
+    depth = figure(figures.live_depths(before, language))
+    yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt, "depth": depth}
     for frame in study.train(settings, halt):
         if isinstance(frame, LiveWait):
             yield {"told": figures.told(runs, language) + figures.waits(frame, language)}
@@ -146,7 +147,7 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
         runs = (*before, frame.course)
         yield {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
-               "depth": figure(figures.live_depths(runs, language)),
+               "depth": figure(figures.live_depths(runs, language)) if frame.course.ended else depth,
                "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
     yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
 

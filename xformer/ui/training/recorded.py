@@ -18,7 +18,6 @@ from xformer.ui.handlers import LATEST, QUIET, text_of
 from xformer.ui.layout import Layout
 
 ID = "recorded"
-ALL = "all"
 
 
 def build(part: Layout) -> None:
@@ -61,9 +60,9 @@ def draw(study: StudyService, language: Language, *, recorded_question: str, rec
                 "pairs", "words", "layers", "d_model", "steps", "machine")})]
     if chosen is not None:
         said.append(f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}")
-    picture, depths = figures.recorded(kept.courses, question, chosen, language)
+    picture, depths = figures.recorded(found, question, chosen, language)
     return answer | {"said": _paragraphs(said), "picture": figure(picture), "depths": figure(depths),
-                     "table": figures.recorded_table(kept.courses, question, chosen, language)}
+                     "table": figures.recorded_table(found, question, chosen, language)}
 
 
 def _paragraphs(sentences: Sequence[str]) -> str:
