@@ -94,6 +94,17 @@ export function pointIn(event, element) {
   return {x: (event.clientX - box.left) / enlarged, y: (event.clientY - box.top) / enlarged};
 }
 
+// Tells Gradio of every event of a name by one object, which holds what was told last. An event that comes while one is
+// being answered (trigger_mode 'always_last') is sent by Gradio with the data of the one before it: the object is kept.
+export function latest(trigger) {
+  const told = {};
+  return (name, data = {}) => {
+    const kept = told[name] ??= {};
+    for (const key of Object.keys(kept)) delete kept[key];
+    trigger(name, Object.assign(kept, data));
+  };
+}
+
 // Calls a function when an element is out of sight: scrolled away, in a tab or part that is not open, or on a page
 // behind another.
 export function whenOutOfSight(element, call) {

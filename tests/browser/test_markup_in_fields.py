@@ -17,7 +17,7 @@ from tests.browser.conftest import visits
 from tests.conftest import random_model
 from tests.harness import App
 from xformer.hub import checkpoint
-from xformer.tokenizer import NORMAL, Tokenizer, _field, _number, _tag
+from xformer.tokenizer import NORMAL, Tokenizer, _field, _number
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
@@ -114,7 +114,7 @@ def test_in_a_page_that_was_saved(visit, chromium, tmp_path):
 @pytest.fixture(scope="module")
 def hostile(tokenizer, tmp_path_factory):
     """Folder of a checkpoint with markup in its name, in its scores and in two pieces, one of which always wins."""
-    pieces = [_field(1, _field(1, piece.replace(" ", "▁").encode()) + _tag(2, 5) + struct.pack("<f", 0.0)
+    pieces = [_field(1, _field(1, piece.replace(" ", "▁").encode()) + struct.pack("<Bf", 2 << 3 | 5, 0.0)
                      + _number(3, NORMAL)) for piece in (f" {IMG}", IMG)]
     size = _field(2, _number(4, len(tokenizer) + len(pieces)))
     spiked = Tokenizer(b"".join((tokenizer.model, *pieces, size)))
