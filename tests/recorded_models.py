@@ -12,9 +12,7 @@ from xformer.training.moments import MomentsRecorder
 
 STEPS = (0, 5, 10)  # of the moments
 BUCKETS = [{"first": 1, "last": 5, "sentences": 40, "bleu": 30.0, "chrf": 40.0, "training": None},
-           {"first": 6, "last": 10, "sentences": 20, "bleu": 20.0, "chrf": 30.0, "training": None},
-           {"first": 11, "last": 15, "sentences": 9, "bleu": 90.0, "chrf": 30.0, "training": None},
-           {"first": 16, "last": None, "sentences": 0, "bleu": None, "chrf": None, "training": None}]
+           {"first": 6, "last": None, "sentences": 20, "bleu": 20.0, "chrf": 30.0, "training": None}]
 
 
 def make(folder, tokenizer):

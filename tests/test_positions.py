@@ -26,7 +26,7 @@ from xformer.results import POSITION_KINDS, Embedded, EmbedSource, LengthScore, 
 from xformer.serve.limits import Guard
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.training.evaluation import LENGTHS
+from xformer.training import evaluation
 from xformer.ui import positions as tab
 from xformer.ui.handlers import Ask
 
@@ -270,18 +270,23 @@ def pairs_file(tmp_path, learned_pairs):
     return file
 
 
+@pytest.mark.parametrize("fewest", [1, 2, 100])
 def test_scores_by_length_are_those_of_the_sentences_of_that_length(capsys, tiny_checkpoint, tokenizer, learned_pairs,
-                                                                    pairs_file):
-    status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", tiny_checkpoint, "--train",
+                                                                    pairs_file, monkeypatch, fewest):
+    monkeypatch.setattr(evaluation, "FEWEST", fewest)
+    status, out, _ = lengths(capsys, "--pairs", pairs_file, pairs_file, "--checkpoint", tiny_checkpoint, "--train",
                              pairs_file.parent, "--json")
     found, pieces = json.loads(out), [len(tokenizer.encode(english)) for english, _ in learned_pairs]
-    assert status == 0 and found["sentences"] == len(learned_pairs)
-    assert [bucket["first"] for bucket in found["buckets"]] == list(LENGTHS)
+    assert status == 0 and found["sentences"] == 2 * len(learned_pairs), "of both files"
+    firsts = [bucket["first"] for bucket in found["buckets"]]
+    assert set(firsts) <= set(evaluation.LENGTHS) and firsts[0] == 1 and (len(firsts) == 1) == (fewest == 100)
+    assert [bucket["last"] for bucket in found["buckets"]] == [*(first - 1 for first in firsts[1:]), None]
     for bucket in found["buckets"]:
         inside = [n for n in pieces if bucket["first"] <= n <= (bucket["last"] or n)]
-        assert bucket["sentences"] == bucket["training"] == len(inside)
-        assert bucket["bleu"] == bucket["chrf"] == (100 if inside else None), "the model knows them all by heart"
-    assert sum(bucket["sentences"] for bucket in found["buckets"]) == len(learned_pairs)
+        assert bucket["sentences"] == 2 * bucket["training"] == 2 * len(inside)
+        assert len(firsts) == 1 or bucket["sentences"] >= fewest, "those of few are joined"
+        assert bucket["bleu"] == bucket["chrf"] == 100, "the model knows them all by heart"
+    assert sum(bucket["sentences"] for bucket in found["buckets"]) == found["sentences"]
 
 
 def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkpoint, pairs_file, tmp_path):
@@ -291,13 +296,13 @@ def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkp
     status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", folder, "--beam", 1, "--save")
     lines = out.splitlines()
     assert status == 0 and lines[0].split() == ["pieces", "sentences", "BLEU", "chrF", "trained", "on"]
-    assert lines[1].split() == ["1-5", "0", "–", "–", "–"] and lines[len(LENGTHS)].split()[0] == "61-"
+    assert lines[1].split() == ["1-", "8", "100.0", "100.0", "–"]
     assert "8 sentences, beam 1" in lines[-1]
     running = Service.open(folder, "cpu")
     scores = running.length_scores
     running.close()
     assert {key: running.metrics[key] for key in before} == before
-    assert (scores[0].first, scores[-1].last, scores[0].bleu, scores[0].training) == (1, None, None, None)
+    assert (scores[0].first, scores[-1].last, scores[0].bleu, scores[0].training) == (1, None, 100, None)
     assert sum(score.sentences for score in scores) == 8
 
 
@@ -429,22 +434,18 @@ def test_quality_stands_above_what_was_learned_from():
 def test_what_is_said_of_lengths_is_made_from_their_numbers():
     short, middle, long = (LengthScore(first, first + 4, 20, bleu, 60.0, None)
                            for first, bleu in ((1, 40.0), (6, 45.5), (11, 41.25)))
-    few = LengthScore(16, None, 9, 99.0, 99.0, None)
-    said = figures.carried([short, middle, long, few])
+    said = figures.carried([short, middle, long])
     assert "best on sentences of 6–10 pieces, 45.5" in said and "of 11–15 pieces, it is 41.2, 4.2 less" in said
-    assert "best on the longest sentences measured, of 6–10 pieces: 45.5" in figures.carried([short, middle, few])
-    assert figures.carried([short, few]) == figures.carried([]) == ""
+    assert "best on the longest sentences measured, of 6–10 pieces: 45.5" in figures.carried([short, middle])
+    assert figures.carried([short]) == figures.carried([]) == ""
     assert len(figures.lengths([LengthScore(1, 5, 20, 40.0, 60.0, 0)]).data) == 2, "no bars of nothing"
 
 
-def test_lengths_of_few_sentences_are_left_out_and_a_panel_of_nothing_too():
-    scores = [LengthScore(1, 5, 10, 40.0, 60.0, None), LengthScore(6, 10, 9, 99.0, 99.0, None),
-              LengthScore(11, None, 0, None, None, None)]
-    figure = figures.lengths(scores)
+def test_a_panel_of_nothing_is_left_out():
+    figure = figures.lengths([LengthScore(1, None, 10, 40.0, 60.0, None)])
     assert [list(curve.y) for curve in figure.data] == [[40], [60]], "nothing is known of training"
-    assert figure.layout.xaxis.ticktext == ("1–5",) and "yaxis2" not in figure.to_dict()["layout"]
+    assert figure.layout.xaxis.ticktext == ("1–",) and "yaxis2" not in figure.to_dict()["layout"]
     assert figure.layout.xaxis.title.text == "English pieces"
-    assert f"fewer than {figures.FEWEST} sentences" in ENGLISH.say("pos_text_lengths", fewest=figures.FEWEST)
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])

@@ -54,7 +54,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS)
 
-    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences")
+    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences", nargs="+")
     q.add_argument("--train", type=Path, metavar="DIR",
                    help="folder with train.tsv[.xz] and, where they were used, extra.tsv, extra2.tsv and written.tsv: "
                         "their sentences are counted by length too")
@@ -225,15 +225,14 @@ def lengths(args: argparse.Namespace) -> None:
     """Translate what the model reads of a file of pairs and score it by the number of its pieces, beside how many
     sentences of that length the model has learned from."""
     from xformer.training import evaluation
-    options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
+    options, pairs = search_options(args, alternatives=0), [pair for file in args.pairs for pair in read_pairs(file)]
     training = _training_pairs(args.train) if args.train else None
     service = _opened(args, args.precision)
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
     for bucket in scores.buckets:
-        pieces, cells = f"{bucket.first}-{bucket.last or ''}", (bucket.bleu, bucket.chrf, bucket.training)
-        bleu, chrf, trained = ("–" if cell is None else f"{cell:,}" for cell in cells)
-        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{bleu:>8}{chrf:>8}{trained:>12}")
+        pieces, trained = f"{bucket.first}-{bucket.last or ''}", "–" if bucket.training is None else bucket.training
+        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{bucket.bleu:>8}{bucket.chrf:>8}{trained:>12}")
     lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
     _tell(args, lines, "lengths", asdict(scores), service)
 

@@ -16,7 +16,6 @@ from xformer.strings import ENGLISH, Language
 COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
 DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
-FEWEST = 10  # sentences of a length from which its BLEU is drawn
 KERNEL = 3  # width of the convolution that is compared
 WARM = 3  # timed translations of the sentence, after one to warm up
 
@@ -101,19 +100,16 @@ def _early(one: Generation, language: Language) -> str:
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
-    """Plot BLEU by the length of the sentences, a line a generation; None if it was not measured.
-
-    Lengths with fewer than FEWEST sentences are left out: their BLEU is chance.
-    """
+    """Plot BLEU by the length of the sentences, a line a generation; None if it was not measured."""
     say = language.say
     measured = [one for one in found if one.lengths]
     if not measured:
         return None
-    buckets = [score for score in measured[0].lengths if score.bleu is not None and score.sentences >= FEWEST]
+    buckets = measured[0].lengths
     places = {score.first: place for place, score in enumerate(buckets)}
     data = []
     for one in measured:
-        scores = [score for score in one.lengths if score.bleu is not None and score.first in places]
+        scores = [score for score in one.lengths if score.first in places]
         data.append(line(
             [places[score.first] for score in scores], [score.bleu for score in scores], label(one.name, language),
             COLOURS[one.name], f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{END}", dash=DASHES[one.name],

@@ -14,7 +14,6 @@ import plotly.graph_objects as go
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.ablation import both_texts, piece_table
-from xformer.figures.generations import FEWEST
 from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown_all
 from xformer.figures.labels import sentence as spelled_out
@@ -206,12 +205,8 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
-    """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known.
-
-    Lengths with fewer than FEWEST sentences are left out: their BLEU is chance.
-    """
-    say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
-    places, known = list(range(len(scores))), any(score.training for score in scores)
+    """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known."""
+    say, places, known = language.say, list(range(len(scores))), any(score.training for score in scores)
     bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
     height, domains = panels(2 if known else 1)
     data = list[Any]()
@@ -233,15 +228,14 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
 
 def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
     """Say in a sentence where quality is best, and what it is at the longest sentences that `lengths` plots; HTML."""
-    measured = [score for score in scores if score.sentences >= FEWEST and score.bleu is not None]
-    if len(measured) < 2:
+    if len(scores) < 2:
         return ""
-    best, last = max(measured, key=lambda score: score.bleu or 0), measured[-1]
+    best, last = max(scores, key=lambda score: score.bleu), scores[-1]
     at, of_best = ({"first": one.first, "last": one.last or "", "bleu": f"{one.bleu:.1f}"} for one in (last, best))
     if best is last:
         return paragraph(language, "pos_carried_far", **at)
     return paragraph(language, "pos_carried", **at, best_first=of_best["first"], best_last=of_best["last"],
-                     best=of_best["bleu"], less=f"{(best.bleu or 0) - (last.bleu or 0):.1f}")
+                     best=of_best["bleu"], less=f"{best.bleu - last.bleu:.1f}")
 
 
 def _of_base(base: float, language: Language, x: Any, y: Any, hover: str, **more: Any) -> go.Scatter:

@@ -124,8 +124,8 @@ class LengthScore:
     first: int
     last: int | None  # None: no upper limit
     sentences: int
-    bleu: float | None  # 0 to 100; None where there is no sentence
-    chrf: float | None  # 0 to 100; None where there is no sentence
+    bleu: float  # 0 to 100
+    chrf: float  # 0 to 100
     training: int | None  # sentences of such lengths in the training data; None where they were not counted
 
 

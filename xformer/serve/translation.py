@@ -94,7 +94,8 @@ class Service(ModelService[Translator], TranslationService):
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]], [])
+        return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]
+                                             if bucket["bleu"] is not None], [])
 
     @property
     def guess_bound(self) -> float:

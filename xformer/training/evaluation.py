@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import time
-from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +32,8 @@ from xformer.training.tasks import reliability
 NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
 RESAMPLES, MOST_APART, MOST_COMPARED = 1_000, 10, 2_000  # of a bootstrap; sentences listed; pairs, seen and unseen
-LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
+LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket may begin
+FEWEST = 100  # sentences of a bucket: with fewer, BLEU is chance
 
 
 def as_read(service: Service, pairs: Sequence[Pair]) -> list[Pair]:
@@ -136,20 +137,24 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                      training: Sequence[Pair] | None = None) -> LengthScores:
     """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
 
+    Lengths of fewer than FEWEST sentences are joined to others.
     training: pairs that the model learned to translate, counted by length too.
     """
     pairs = as_read(service, pairs)
     translations = _translate(service, [source for source, _ in pairs], options)
-    buckets_of = [bisect(LENGTHS, len(translation.source_tokens)) for translation in translations]
-    learned = None if training is None else Counter(  # by the number of the bucket, from 1
-        bisect(LENGTHS, len(service.tokenizer.encode(source)))
-        for source, _ in tqdm(as_read(service, training), unit="sentence", dynamic_ncols=True, leave=False))
-    buckets, last = [], (*(length - 1 for length in LENGTHS[1:]), None)
-    for number, first in enumerate(LENGTHS, 1):
-        rows = [row for row, bucket in enumerate(buckets_of) if bucket == number]
-        found = _scores([translations[row].best.text for row in rows], [pairs[row][1] for row in rows]) if rows else {}
-        buckets.append(LengthScore(first, last[number - 1], len(rows), found.get("bleu"), found.get("chrf"),
-                                   None if learned is None else learned[number]))
+    read = [len(translation.source_tokens) for translation in translations]
+    learned = None if training is None else [len(service.tokenizer.encode(source)) for source, _ in tqdm(
+        as_read(service, training), unit="sentence", dynamic_ncols=True, leave=False)]
+    buckets, firsts = [], [1]
+    for length in LENGTHS[1:]:
+        if min(sum(firsts[-1] <= n < length for n in read), sum(n >= length for n in read)) >= FEWEST:
+            firsts.append(length)
+    for first, following in zip(firsts, (*firsts[1:], None), strict=True):
+        inside = range(first, following or sys.maxsize)
+        rows = [row for row, n in enumerate(read) if n in inside]
+        found = _scores([translations[row].best.text for row in rows], [pairs[row][1] for row in rows])
+        buckets.append(LengthScore(first, following and following - 1, len(rows), found["bleu"], found["chrf"],
+                                   None if learned is None else sum(n in inside for n in learned)))
     whole = _scores([translation.best.text for translation in translations], [reference for _, reference in pairs])
     return LengthScores(buckets, len(pairs), options.beam, whole["bleu_signature"], whole["chrf_signature"])
 

@@ -57,7 +57,7 @@ def build(page: Page) -> Tab:
             pictures.add("sentence", part.plot("pos-sentence"), figures.sentence, seen="sentence_open")
             pictures.add("beside", gr.HTML(elem_classes="summary"), figures.beside, seen="sentence_open")
         with part.folded("pos-lengths", pictures, "lengths"):
-            part.note("pos_text_lengths", fewest=figures.FEWEST)
+            part.note("pos_text_lengths")
             with gr.Column(visible=bool(page.service.length_scores)) as measured:
                 pictures.add("carried", gr.HTML(elem_classes="summary carried"), lambda service, language: (
                     figures.carried(service.length_scores, language)), seen="lengths_open")
