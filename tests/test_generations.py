@@ -61,6 +61,13 @@ def test_the_sentence_goes_through_all_generations_one_after_the_other(generatio
         assert figures.label(name) in table
 
 
+def test_of_a_spanish_sentence_is_said_that_they_read_english(generations):
+    """As the page has one where its model translates from Spanish."""
+    assert {answer["problem"] for answer in compared(generations)} == {""}
+    spanish = compared(generations, "El gato que vi está en la casa.")
+    assert all("This looks like Spanish; these models read English" in answer["problem"] for answer in spanish)
+
+
 def test_the_time_of_each_is_the_median_of_warm_translations(generations, monkeypatch):
     """The first translation, which may have had to load the model, is not timed."""
     took = iter((0.3, 0.1, 0.2) * len(GENERATIONS))

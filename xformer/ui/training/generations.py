@@ -9,10 +9,12 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain import alignment
+from xformer.explain.doubts import looks_like
 from xformer.figures import generations as figures
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.generations import CURVES, Answer, Generation
+from xformer.figures.notice import notice
 from xformer.results import GENERATIONS, Message, Moment, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
@@ -89,12 +91,13 @@ def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
 def compare(models: ModelPool, language: Language, *, translation: Translation, compared: Translation | None
             ) -> Iterator[dict[str, Any]]:
     """Translate the page's sentence with every generation at hand, one after the other, and show where each looks."""
+    said = {"problem": notice([language.say("gen_spanish")] if looks_like(translation.source, "es") else [], "warning")}
     if compared is translation:
-        yield {}
+        yield said
         return
     names = at_hand(models)
     pieces = len(translation.source_tokens) + 1
-    answer: dict[str, Any] = {"compared": translation, "costs": figures.complexity(pieces, WIDTH, language)}
+    answer: dict[str, Any] = {**said, "compared": translation, "costs": figures.complexity(pieces, WIDTH, language)}
     if not names:
         yield {**answer, "table": ""}
         return
@@ -113,7 +116,7 @@ def compare(models: ModelPool, language: Language, *, translation: Translation, 
         except UserError as error:
             drawn = {}
             answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
-        yield {"table": figures.translations(answers, names[done:], language), **drawn}
+        yield {**said, "table": figures.translations(answers, names[done:], language), **drawn}
 
 
 def _map(service: TranslationService, name: str, trace: Trace, language: Language) -> dict[str, Any]:
