@@ -312,6 +312,11 @@ def test_percentages_never_claim_certainty(p, shown):
     assert labels.percent(p) == shown
 
 
+@pytest.mark.parametrize(("gain", "shown"), [(0, "1"), (1, "2.7"), (-1, "0.37"), (10, "22,000"), (30, "10¹³")])
+def test_how_many_times_likelier_is_said_to_two_digits(gain, shown):
+    assert labels.times(gain) == shown
+
+
 @pytest.mark.parametrize(("piece", "shown"), [
     ("▁gat", "gat"), ("o", "…o"), (".", "."), ("▁", "␣"), ("</s>", "</s>"), ("▁¿", "¿"),
     ("<0xD0>", "byte D0"), ("▁<0xD0><0xBA><0xD0><0xBE>", "ко"), ("<0xC3><0xB1>u", "…ñu"),

@@ -77,7 +77,7 @@ def percent(probability: float) -> str:
 def times(gain: float) -> str:
     """Write e^gain, how many times likelier something is, to two digits."""
     if gain > math.log(1e9):
-        return f"10^{gain / math.log(10):.0f}"
+        return "10" + f"{gain / math.log(10):.0f}".translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     value = math.exp(gain)
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
