@@ -12,9 +12,8 @@ BENDS = (12, 24)  # pieces of a source at which the logarithm of their number ta
 
 
 def features(pieces: int, best: Candidate) -> tuple[float, ...]:
-    """Describe a translation: 1, the mean log-probability of its pieces and the least (nats), its characters a piece
-    (few where words are spelled), the logarithm of the number of `pieces` of its source, and by how much that is above
-    the logarithm of each of BENDS."""
+    """Describe a translation: 1, the mean and the least log-probability of its pieces (nats), its characters a piece
+    (few where words are spelled), ln of the number of `pieces` of its source, and how far it is above that of BENDS."""
     return (1.0, sureness(best.log_probs), min(best.log_probs), len(best.text) / len(best.log_probs),
             *(math.log(max(1, pieces / bend)) for bend in (1, *BENDS)))
 
