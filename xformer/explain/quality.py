@@ -1,7 +1,6 @@
 """How far a translation can be trusted: of translations like it, the share that say what was meant. No torch."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,15 +8,14 @@ import numpy as np
 from xformer.explain.doubts import sureness
 from xformer.results import Candidate
 
+BENDS = (12, 24)  # pieces of a source at which the logarithm of their number takes another weight
 
-def features(pieces: int, candidates: Sequence[Candidate]) -> tuple[float, ...]:
-    """Describe the first of the different texts of a beam: 1, the mean log-probability of its pieces and the least
-    (nats), the logarithm of the number of `pieces` of its source, and the mean share of words (0 to 1) that the others
-    have in common with it."""
-    best, *others = (Counter(candidate.text.split()) for candidate in candidates)
-    common = [2 * sum((best & other).values()) / max(1, sum((best + other).values())) for other in others] or [1.0]
-    log_probs = candidates[0].log_probs
-    return 1.0, sureness(log_probs), min(log_probs), math.log(max(1, pieces)), sum(common) / len(common)
+
+def features(pieces: int, best: Candidate) -> tuple[float, ...]:
+    """Describe a translation: 1, the mean and the least log-probability of its pieces (nats), its characters a piece
+    (few where words are spelled), ln of the number of `pieces` of its source, and how far it is above that of BENDS."""
+    return (1.0, sureness(best.log_probs), min(best.log_probs), len(best.text) / len(best.log_probs),
+            *(math.log(max(1, pieces / bend)) for bend in (1, *BENDS)))
 
 
 def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:

@@ -172,7 +172,7 @@ class Service(ModelService[Translator], TranslationService):
         free = prefixes is None and change == passes.UNCHANGED and not options.sampling
         others = self._in_small_letters(sources) if free else {}
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
-        several = (options.n_best > 1 or options.quality) and not options.sampling
+        several = options.n_best > 1 and not options.sampling
         searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
         for i, (text, tokens, _) in enumerate([*sources, *others.values()]):
             prefix = list(prefixes[i] if prefixes is not None else self.tokenizer.forced(text))
@@ -230,28 +230,26 @@ class Service(ModelService[Translator], TranslationService):
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                 or BROKEN in candidates[0].text):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
-        good = None
+        good = self._quality(source, candidates[0], options) if free and joined and options.quality else None
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
-            different = [one for i, one in enumerate(candidates) if one.text not in texts[:i]]
-            good = self._quality(source, different, options) if free and options.quality else None
-            candidates = different[:options.n_best]
+            candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]
         return Translation(source.text, tuple(candidates), tuple(warnings), time.perf_counter() - began, options,
                            max_length, tuple(source.tokens), good)
 
-    def _quality(self, source: Prepared, candidates: Sequence[Candidate], options: Options) -> float | None:
+    def _quality(self, source: Prepared, best: Candidate, options: Options) -> float | None:
         """Reckon how far a translation can be trusted, as `evaluate quality --save` fitted it; None if it did not, for
         another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in loops."""
-        best, pieces = candidates[0], self.tokenizer.pieces(source.tokens)
-        if (looks_foreign(source.text, self.model.config.source) or {SPECIAL[UNK], *BYTES}.intersection(pieces)
-                or repeats(best.tokens) or not best.finished):
+        pieces = self.tokenizer.pieces(source.tokens)
+        if (options.sampling or {SPECIAL[UNK], *BYTES}.intersection(pieces) or repeats(best.tokens)
+                or not best.finished or looks_foreign(source.text, self.model.config.source)):
             return None
 
         def reckon(found: dict[str, Any]) -> float | None:
             fitted, search = found["quality"], [self.info.identity, options.beam, options.length_penalty]
             if [fitted["identity"], *fitted["search"]] != search:
                 return None
-            share = quality.estimate(fitted["weights"], quality.features(len(pieces), candidates))
+            share = quality.estimate(fitted["weights"], quality.features(len(pieces), best))
             return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
         return self._measured(reckon, None)
 
