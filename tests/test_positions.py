@@ -296,7 +296,7 @@ def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkp
     status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", folder, "--beam", 1, "--save")
     lines = out.splitlines()
     assert status == 0 and lines[0].split() == ["pieces", "sentences", "BLEU", "chrF", "trained", "on"]
-    assert lines[1].split() == ["1-", "8", "100.0", "100.0", "–"]
+    assert lines[1].split() == ["1+", "8", "100.0", "100.0", "–"]
     assert "8 sentences, beam 1" in lines[-1]
     running = Service.open(folder, "cpu")
     scores = running.length_scores
@@ -444,7 +444,7 @@ def test_what_is_said_of_lengths_is_made_from_their_numbers():
 def test_a_panel_of_nothing_is_left_out():
     figure = figures.lengths([LengthScore(1, None, 10, 40.0, 60.0, None)])
     assert [list(curve.y) for curve in figure.data] == [[40], [60]], "nothing is known of training"
-    assert figure.layout.xaxis.ticktext == ("1–",) and "yaxis2" not in figure.to_dict()["layout"]
+    assert figure.layout.xaxis.ticktext == ("1+",) and "yaxis2" not in figure.to_dict()["layout"]
     assert figure.layout.xaxis.title.text == "English pieces"
 
 

@@ -231,8 +231,8 @@ def lengths(args: argparse.Namespace) -> None:
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
     for bucket in scores.buckets:
-        pieces, trained = f"{bucket.first}-{bucket.last or ''}", "–" if bucket.training is None else bucket.training
-        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{bucket.bleu:>8}{bucket.chrf:>8}{trained:>12}")
+        trained = "–" if bucket.training is None else bucket.training
+        lines.append(f"{bucket.pieces:<9}{bucket.sentences:>10,}{bucket.bleu:>8}{bucket.chrf:>8}{trained:>12}")
     lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
     _tell(args, lines, "lengths", asdict(scores), service)
 

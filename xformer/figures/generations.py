@@ -115,7 +115,7 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
             COLOURS[one.name], f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{END}", dash=DASHES[one.name],
             text=[say("gen_hover_length", sentences=score.sentences) for score in scores]))
     ticks = {"tickvals": [*places.values()],
-             "ticktext": [f"{score.first}–{score.last or ''}<br>{score.sentences:,}" for score in buckets]}
+             "ticktext": [f"{score.pieces}<br>{score.sentences:,}" for score in buckets]}
     return go.Figure(data, layout(say("gen_plot_lengths"), x=axis(say("gen_axis_lengths"), **ticks), margin={"b": 60},
                                   y=axis("BLEU", rangemode="tozero")))
 

@@ -207,7 +207,7 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
     """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known."""
     say, places, known = language.say, list(range(len(scores))), any(score.training for score in scores)
-    bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
+    bins = {"tickvals": places, "ticktext": [score.pieces for score in scores]}
     height, domains = panels(2 if known else 1)
     data = list[Any]()
     for name, values, colour in (("BLEU", [score.bleu for score in scores], BLUE),
@@ -231,11 +231,11 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
     if len(scores) < 2:
         return ""
     best, last = max(scores, key=lambda score: score.bleu), scores[-1]
-    at, of_best = ({"first": one.first, "last": one.last or "", "bleu": f"{one.bleu:.1f}"} for one in (last, best))
+    at = {"pieces": last.pieces, "bleu": f"{last.bleu:.1f}"}
     if best is last:
         return paragraph(language, "pos_carried_far", **at)
-    return paragraph(language, "pos_carried", **at, best_first=of_best["first"], best_last=of_best["last"],
-                     best=of_best["bleu"], less=f"{best.bleu - last.bleu:.1f}")
+    return paragraph(language, "pos_carried", **at, best_pieces=best.pieces, best=f"{best.bleu:.1f}",
+                     less=f"{best.bleu - last.bleu:.1f}")
 
 
 def _of_base(base: float, language: Language, x: Any, y: Any, hover: str, **more: Any) -> go.Scatter:

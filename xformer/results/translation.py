@@ -128,6 +128,10 @@ class LengthScore:
     chrf: float  # 0 to 100
     training: int | None  # sentences of such lengths in the training data; None where they were not counted
 
+    @property
+    def pieces(self) -> str:
+        return f"{self.first}–{self.last}" if self.last else f"{self.first}+"
+
 
 @dataclass(frozen=True)
 class NGram:
