@@ -38,7 +38,7 @@ MANY = max(ROWS) + 1  # rows that nothing is measured with
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
 # Else PyTorch asks weights that FBGEMM has packed for `__torch_function__` at each call, which they answer by two
 # exceptions of C++: 8 of the 13 microseconds that a small product in 8 bits takes.
-undisturbed = torch._C.DisableTorchFunctionSubclass
+undisturbed = torch.DisableTorchFunctionSubclass
 
 
 def plain(weight: Tensor, bias: Tensor | None) -> Multiply:
