@@ -6,16 +6,30 @@ import pytest
 import torch
 
 from tests.test_model import SHAPE, near, rows, shaken, targets
-from xformer.inference import Absorbed
-from xformer.model import NORMS, Config, Heads, Memory, Transformer
+from xformer.inference import needed
+from xformer.model import ACTIVATIONS, NORMS, Config, Heads, Trace, Transformer
 from xformer.pieces import BOS
 from xformer.translator import pad
 
 
 @pytest.fixture(params=NORMS)
-def model(request):
+def norm(request):
+    return request.param
+
+
+@pytest.fixture
+def model(norm):
     torch.manual_seed(0)
-    return shaken(Transformer(Config(norm=request.param, **SHAPE)))
+    return shaken(Transformer(Config(norm=norm, **SHAPE)))
+
+
+def watched(twin):
+    """The names of the stacks that pass by their bare functions, as they do."""
+    called = []
+    for name in ("encoder", "decoder"):
+        stack = getattr(twin, name)
+        stack.flat = lambda *given, name=name, flat=stack.flat: called.append(name) or flat(*given)
+    return called
 
 
 def test_packed_weights_give_the_same_logits(tiny_model):
@@ -51,32 +65,56 @@ def test_many_sources_are_encoded_as_if_at_once(model, count):
     torch.testing.assert_close(got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("lengths", [(7,), (7, 7), (7, 4, 1)], ids=["one", "equal", "padded"])
 @pytest.mark.parametrize("parts", [(1, 1, 1, 1), (2, 1, 1)], ids=["steps", "prefix"])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @torch.no_grad()
-def test_a_short_sentence_that_has_absorbed_its_projections_is_decoded_as_any(model, parts):
-    """All hypotheses of a single sentence, some dropped and repeated on the way, with all heads and without two."""
-    source, target = rows((7,)), targets((5,) * 3)
-    for heads in (None, Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])):
-        packed = copy.deepcopy(model)
-        packed.pack()
-        caches, end = (model.start(source, heads), packed.start(source, heads)), 0
-        assert isinstance(caches[0].memories[0], Memory) and isinstance(caches[1].memories[0], Absorbed)
-        for part in parts:
-            plain, quick = (one.step(target[:, end:end + part], cache)
-                            for one, cache in zip((model, packed), caches, strict=True))
-            near(quick, plain, 1e-4)
-            end += part
-            for cache in caches:
-                cache.select(torch.tensor([2, 0, 0]), None)
+def test_bare_functions_give_what_the_modules_give(lengths, parts, activation, norm):
+    """Three hypotheses of each sentence, some dropped and repeated on the way, until only the last sentence is left."""
+    model = shaken(Transformer(Config(norm=norm, activation=activation, **SHAPE)))
+    packed, source, count = copy.deepcopy(model), rows(lengths), len(lengths)
+    packed.pack()
+    called = watched(packed.stepping)
+    caches, end, target = (model.start(source), packed.start(source)), 0, targets((5,) * 3 * count)
+    for part in parts:
+        plain, quick = (one.step(target[:, end:end + part], cache)
+                        for one, cache in zip((model, packed), caches, strict=True))
+        near(quick, plain, 1e-4)
+        end += part
+        last = end == parts[0] and count > 1
+        hypotheses = torch.tensor([[3 * n + 2, 3 * n, 3 * n] for n in range(count)][-1 if last else 0:]).flatten()
+        for cache in caches:
+            cache.select(hypotheses, torch.tensor([count - 1]) if last else None)
+        if last:
+            target, count = target[:3], 1
+    assert called == ["encoder", *["decoder"] * len(parts)]
+    assert packed.stepping.encoder.flat and packed.stepping.decoder.flat, "they were used"
 
 
-@torch.no_grad()
-def test_only_what_is_worth_it_is_absorbed(model):
-    model.pack()
-    for source in (rows((7, 7)), rows((9,))):  # two sentences; 9 pieces times 4 heads are more than d_model, 32
-        assert isinstance(model.start(source).memories[0], Memory)
-    with torch.enable_grad():
-        assert isinstance(model.start(rows((7,))).memories[0], Memory)
+@pytest.mark.parametrize("asked", ["heads", "trace", "gradients"])
+def test_modules_do_what_bare_functions_cannot(model, asked):
+    source, target = rows((7,)), targets((5,))
+    heads = Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])
+    packed = copy.deepcopy(model)
+    packed.pack()
+    twin, seen, called = packed.stepping, Trace(), watched(packed.stepping)
+    with torch.set_grad_enabled(asked == "gradients"):
+        if asked == "trace":
+            twin(source, target, trace=seen)
+            assert [len(one.probabilities) for one in (seen.encoder_self, seen.decoder_self, seen.cross)] == [2, 2, 2]
+        elif asked == "heads":
+            steps = [one.step(target[:, :1], one.start(source, heads)) for one in (packed, model)]
+            near(*steps, 1e-4)
+        else:
+            twin(source, target).sum().backward()
+            assert all(parameter.grad is not None for parameter in packed.parameters())
+    assert not called
+
+
+def test_a_mask_that_hides_something_is_needed():
+    assert needed(None) is None and needed(torch.tensor([[True, True]])) is None
+    mask = torch.tensor([[True, False]])
+    assert needed(mask) is mask
 
 
 def test_a_packed_model_holds_its_weights_once(model):

@@ -138,8 +138,8 @@ def test_decoding_step_by_step_weighs_so_too(tiny_model, change):
     torch.testing.assert_close(steps, whole, **NEAR)
 
 
-def test_a_packed_model_does_not_absorb_what_it_must_weigh(running, tokenizer, learned_pairs):
-    """Cross-attention of one short sentence is decoded by a product that knows equation 1 only."""
+def test_a_packed_model_weighs_so_too(running, tokenizer, learned_pairs):
+    """The bare functions of a step know equation 1 only."""
     source = torch.tensor([[*tokenizer.encode(learned_pairs[0][0]), EOS]])
     heads = weighing.heads(running.model, Weighing(Head("cross", 1, 1), "stack", "beta", 0.0), 1)
     with torch.inference_mode():

@@ -1,14 +1,14 @@
-"""What makes answers quick on a CPU: packed weights, a network for the steps of a search, sources encoded a few at a
-time, and cross-attention to a short sentence with its projections multiplied in.
+"""What makes answers quick on a CPU: packed weights, a network for the steps of a search whose layers are bare
+functions, and sources encoded a few at a time.
 
 Nothing here changes an answer but in its last bits; tests hold each quick way equal to the plain one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -18,36 +18,102 @@ from xformer.pieces import PAD
 from xformer.products import Product, usable
 
 if TYPE_CHECKING:  # the models are built on this module
-    from xformer.model import Attention, Heads, LayerHeads, Memory, Record, Transformer
+    from xformer.model import Heads, Memory, PastKeyValues, Transformer
 
 ENCODED = 16  # rows that a CPU encodes at a time, for a search
 
+Function = Callable[..., Tensor]
 N = TypeVar("N", bound="Packable")
 
 
 class Linear(nn.Linear):
     """`nn.Linear` that can multiply some rows of W only, and whose weights can be packed."""
 
-    products: dict[tuple[int, int | None], Product] | None = None  # by first and last row, once it is packed
+    products: Any = None  # of first and last row its `Product`, once it is packed
     quantised = False
     steps = False  # whether it is of a network for the steps of a search
 
     def forward(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         """x [..., in] -> [..., last - first]"""
-        weight: Tensor = self.weight
-        bias: Tensor = self.bias
-        if first or last:  # a slice of the whole would make its backward pass copy the whole gradient
-            weight, bias = weight[first:last], bias[first:last]
-        if self.products is None or not usable():
-            return F.linear(x, weight, bias)
+        if self.products is not None and usable():
+            return self.product(first, last)(x, self.steps)
+        if not (first or last):  # a slice of the whole would make its backward pass copy the whole gradient
+            return F.linear(x, self.weight, self.bias)
+        return F.linear(x, self.weight[first:last], self.bias[first:last])
+
+    def product(self, first: int = 0, last: int | None = None) -> Any:
+        """That of some rows of W, once it is packed."""
         if (first, last) not in self.products:
-            self.products[first, last] = Product(weight, bias, self.quantised)
-        return self.products[first, last](x, self.steps)
+            self.products[first, last] = Product(self.weight[first:last], self.bias[first:last], self.quantised)
+        return self.products[first, last]
 
     def pack(self, quantised: bool) -> None:
         """Make inference faster, see `Packable.pack`."""
         self.products, self.quantised = {(0, None): Product(self.weight, self.bias, quantised)}, quantised
         self.products[0, None].measure()
+
+
+class Stack(nn.Module):
+    """An encoder or a decoder, of layers and a norm: the base of both."""
+
+    flat: Function | None = None  # what `flatten` makes of it, once it is packed for the steps of a search
+
+
+def needed(mask: Tensor | None) -> Tensor | None:
+    """None for a mask that hides nothing: without one attention takes half of the time."""
+    return None if mask is None or mask.all() else mask
+
+
+def flatten(stack: Any) -> Function:
+    """A pass with all heads, of which nothing is recorded, by bare functions: in a step of one sentence the calls of
+    modules take longer than what they compute. Each function does what the module of its name does in `model.py`."""
+    def normalise(norm: nn.Module) -> Any:
+        if not isinstance(norm, nn.LayerNorm):
+            return norm
+        shape, weight, bias, eps = list(norm.normalized_shape), norm.weight.detach(), norm.bias.detach(), norm.eps
+        return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+
+    def residual(of: Any, sublayer: Function) -> Function:
+        norm = normalise(of.norm)
+        if of.order == "pre":
+            return lambda x, *given: x + sublayer(norm(x), *given)
+        return lambda x, *given: norm(x + sublayer(x, *given))
+
+    def self_attention(of: Any) -> Function:
+        w_qkv, w_o, heads = of.in_proj.product(), of.out_proj.product(), of.n_heads
+
+        def attend(x: Tensor, mask: Tensor | None, past: PastKeyValues | None) -> Tensor:
+            projected = w_qkv(x, True).view(*x.shape[:2], 3, heads, -1).permute(2, 0, 3, 1, 4)  # [3, N, H, L, d]
+            k, v = projected[1:] if past is None else past.extend(projected[1:])
+            return w_o(F.scaled_dot_product_attention(projected[0], k, v, mask).transpose(1, 2).reshape(x.shape), True)
+        return attend
+
+    def cross_attention(of: Any) -> Function:
+        w_q, w_o, heads = of.in_proj.product(last=of.d_model), of.out_proj.product(), of.n_heads
+
+        def attend(x: Tensor, memory: Memory) -> Tensor:
+            k, v = memory.keys_values
+            q = w_q(x, True).view(len(k), -1, heads, k.shape[-1]).transpose(1, 2)  # [B, H, n Q, d]
+            return w_o(F.scaled_dot_product_attention(q, k, v, memory.mask).transpose(1, 2).reshape(x.shape), True)
+        return attend
+
+    def feed_forward(of: Any) -> Function:
+        inner, outer, activation = of.inner.product(), of.outer.product(), of.activation
+        return lambda x: outer(activation(inner(x, True)), True)
+
+    layers, finish = [], normalise(stack.norm)
+    for one in stack.layers:
+        cross = hasattr(one, "cross_attention") and residual(one.cross_residual, cross_attention(one.cross_attention))
+        layers.append((residual(one.self_residual, self_attention(one.self_attention)), cross,
+                       residual(one.feed_residual, feed_forward(one.feed_forward))))
+
+    def through(x: Tensor, mask: Tensor | None, pasts: Any, memories: Sequence[Memory] = ()) -> Tensor:
+        mask = needed(mask)
+        for i, (attend, look_across, feed) in enumerate(layers):
+            x = attend(x, mask, pasts[i] if pasts else None)
+            x = feed(look_across(x, memories[i]) if look_across else x)
+        return finish(x)
+    return through
 
 
 class Packable(nn.Module):
@@ -60,10 +126,7 @@ class Packable(nn.Module):
 
     @property
     def stepping(self: N) -> N:
-        """The network that takes the steps of a search: its twin, or itself as long as it is not packed.
-
-        Products of the two are by ways of their own, see `products.py`.
-        """
+        """The network that takes the steps of a search, see `products.py`: itself as long as it is not packed."""
         twin: N | None = self.twin
         return self if twin is None else twin
 
@@ -85,10 +148,12 @@ class Packable(nn.Module):
         twin = deepcopy(self, {id(shared): shared for shared in (*self.parameters(), *self.buffers())}).eval()
         self.output = twin.output = Product(weight, getattr(self, "output_bias", None), quantised)
         self.output.measure()
-        for mine, its in zip(self.modules(), twin.modules(), strict=True):
+        for mine, its in reversed([*zip(self.modules(), twin.modules(), strict=True)]):  # a stack after its layers
             if isinstance(mine, Linear) and isinstance(its, Linear):
                 mine.pack(quantised)
                 its.products, its.quantised, its.steps = mine.products, quantised, True
+            if isinstance(its, Stack):
+                its.flat = flatten(its)
         twin.steps = True
         self.__dict__["twin"] = twin  # not as one of its modules, whose weights would be counted and saved again
 
@@ -98,6 +163,8 @@ def encode(model: Transformer, source: Tensor, heads: Heads | None = None, posit
 
     A CPU multiplies padding too: a few rows at a time need only as much as the longest of them.
     """
+    if len(source) == 1:
+        return model.encode(source, heads=heads, positions=positions)[0]
     size = ENCODED if source.device.type == "cpu" else len(source)
     memory = model.embedding.weight.new_zeros(*source.shape, model.config.d_model)
     for first in range(0, len(source), size):
@@ -105,53 +172,3 @@ def encode(model: Transformer, source: Tensor, heads: Heads | None = None, posit
         longest = int((rows != PAD).sum(dim=1).max())
         memory[first:first + size, :longest] = model.encode(rows[:, :longest], heads=heads, positions=positions)[0]
     return memory
-
-
-class Absorbed(NamedTuple):
-    """What cross-attention looks at, with the projections of its queries and of its answers multiplied in.
-
-    q_h . k_hs = x . (W_Q,h^T k_hs) + b_Q,h . k_hs, and head h adds the sum over s of p_hs (W_O,h v_hs). Of one short
-    sentence these are fewer numbers than W_Q and W_O, which each step would read (as in section 2.1.2 of DeepSeek-V2,
-    2024).
-    """
-
-    keys: Tensor  # [D, H S], divided by sqrt(d)
-    bias: Tensor  # [H S]
-    values: Tensor  # [H S, D]
-
-    def attend(self, attention: Attention, x: Tensor, record: Record | None = None, heads: LayerHeads | None = None
-               ) -> Tensor:
-        """What `Memory.attend` answers: x [N, Q, D] -> [N, Q, D], all of them hypotheses of one sentence.
-
-        Nothing is recorded, and heads weigh by equation 1 only.
-        """
-        scores = torch.addmm(self.bias, x.flatten(0, 1), self.keys)  # [N Q, H S]
-        probabilities = scores.unflatten(1, (attention.n_heads, -1)).softmax(dim=-1)  # [N Q, H, S]
-        if heads is not None:
-            probabilities = probabilities * heads.keep[:, None]
-        return torch.addmm(attention.out_proj.bias, probabilities.flatten(1), self.values).view(x.shape)
-
-    def select(self, sentences: Tensor) -> Absorbed:
-        """That of the one sentence there is."""
-        return self
-
-
-def absorb(attention: Attention, keys_values: Tensor) -> Absorbed:
-    """Multiply the projections of an attention with the keys and values [2, 1, H, S, d] of one sentence."""
-    k, v = keys_values[:, 0]  # [H, S, d]
-    by_head = (attention.n_heads, k.shape[-1], -1)
-    w_q, b_q = (whole[:attention.d_model].view(by_head) for whole in (attention.in_proj.weight, attention.in_proj.bias))
-    w_o = attention.out_proj.weight.t().reshape(by_head)
-    k = k * k.shape[-1] ** -0.5
-    return Absorbed((k @ w_q).flatten(0, 1).t().contiguous(), (k @ b_q).flatten(), (v @ w_o).flatten(0, 1))
-
-
-def absorbed(model: Transformer, memories: list[Memory], heads: Heads | None = None) -> Sequence[Memory | Absorbed]:
-    """What the layers of the decoder look at, absorbed where the model is packed and the sentence is one and short."""
-    _, sentences, n_heads, length, _ = memories[0].keys_values.shape
-    few = sentences == 1 and length * n_heads <= model.config.d_model
-    equation_1 = heads is None or not heads.weigh  # which alone is what `Absorbed` computes
-    if not (few and equation_1 and model.output is not None and usable()):
-        return memories
-    layers: Any = model.decoder.layers
-    return [absorb(layer.cross_attention, memory.keys_values) for layer, memory in zip(layers, memories, strict=True)]

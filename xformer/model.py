@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from xformer import inference
-from xformer.inference import Absorbed, Linear
+from xformer.inference import Linear
 from xformer.pieces import PAD
 
 NORMS = ("pre", "post")
@@ -384,7 +384,7 @@ class DecoderLayer(nn.Module):
         self.cross_attention, self.cross_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, memory: Memory | Absorbed, past: PastKeyValues | None = None,
+    def forward(self, x: Tensor, mask: Tensor | None, memory: Memory, past: PastKeyValues | None = None,
                 records: tuple[Record | None, Record | None] = (None, None),
                 heads: tuple[LayerHeads | None, LayerHeads | None] = (None, None)) -> Tensor:
         """x [B, T, D] -> [B, T, D]; `records` and `heads` are of its self-attention and of its cross-attention."""
@@ -398,7 +398,7 @@ def final_norm(config: Config) -> nn.Module:
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
-class Encoder(nn.Module):
+class Encoder(inference.Stack):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
@@ -407,13 +407,15 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None,
                 pasts: list[PastKeyValues] | None = None) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
+        if self.flat and not (trace or heads) and inference.usable():
+            return self.flat(x, mask, pasts)
         record = trace.encoder_self if trace else None
         for i, layer in enumerate(self.layers):
             x = layer(x, mask, pasts[i] if pasts else None, record, heads.of("encoder_self", i + 1) if heads else None)
         return self.norm(x)
 
 
-class Decoder(nn.Module):
+class Decoder(inference.Stack):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -424,10 +426,12 @@ class Decoder(nn.Module):
         attentions: list[Attention] = [layer.cross_attention for layer in self.layers]  # type: ignore[misc]
         return [Memory(attention.keys_values(memory), mask) for attention in attentions]
 
-    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Memory | Absorbed],
+    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Memory],
                 pasts: list[PastKeyValues] | None = None, trace: Trace | None = None, heads: Heads | None = None
                 ) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
+        if self.flat and not (trace or heads) and inference.usable():
+            return self.flat(x, mask, pasts, memories)
         records = (trace.decoder_self, trace.cross) if trace else (None, None)
         for i, layer in enumerate(self.layers):
             taking_part = (heads.of("decoder_self", i + 1), heads.of("cross", i + 1)) if heads else (None, None)
@@ -463,8 +467,7 @@ class Embedding(nn.Module):
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: Sequence[Memory | Absorbed], heads: Heads | None = None,
-                 positions: Tensor | None = None) -> None:
+    def __init__(self, memories: Sequence[Memory], heads: Heads | None = None, positions: Tensor | None = None) -> None:
         self.heads = heads
         self.positions = positions  # [length, D] instead of the model's own
         self.memories = memories  # one a layer
@@ -572,8 +575,7 @@ class Transformer(EncoderStack):
         """Encode source [B, S] once, for `step`."""
         model = self.stepping
         memory = inference.encode(model, source, heads, positions)
-        memories = model.decoder.memories(memory, padding_mask(source))
-        return Cache(inference.absorbed(model, memories, heads), heads, positions)
+        return Cache(model.decoder.memories(memory, inference.needed(padding_mask(source))), heads, positions)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""

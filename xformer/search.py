@@ -7,7 +7,7 @@ row, V vocabulary.
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -197,7 +197,7 @@ class _Search:
         """List each row's possible next tokens [N, C], their log-probabilities [N, C], and the row's alternatives."""
         position, vocabulary = len(self.history), logits.shape[1]
         scores = logits.log_softmax(dim=1)
-        scores[:, PAD] = scores[:, BOS] = -torch.inf  # neither is ever part of a sentence
+        scores[:, PAD:BOS + 1:BOS - PAD] = -torch.inf  # neither PAD nor BOS is ever part of a sentence
         # The 2K best continuations of a sentence are among the 2K best of its single rows.
         top, top_tokens = scores.topk(min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1)
         best = self.options.alternatives
@@ -237,28 +237,25 @@ class _Search:
         """
         # 1) Rank the candidates of each sentence: P of its R C, best first. Samples are not compared.
         width, per_row = self.width, choices.shape[1]  # K, C
-        per_sentence = choices.numel() // len(alive)  # R C; at the first step of a beam R is 1, later K
-        if self.options.sampling:  # R = P = K and C = 1: every row is its own sample
-            order = torch.arange(width, device=self.device).expand(len(alive), -1)  # [K] -> [B, P]
-        else:
-            order = totals.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # [B, R C] -> [B, P]
-        flat = order + torch.arange(len(alive), device=self.device)[:, None] * per_sentence  # [B, P], places in N C
+        rows = len(choices) // len(alive)  # R; at the first step of a beam 1, later K
+        order: list[Any] = [range(rows * per_row)] * len(alive)  # [B][P]; of samples, where C is 1, and of a single row
+        if rows > 1 and not self.options.sampling:
+            order = totals.view(len(alive), -1).topk(min(2 * width, rows * per_row), dim=1).indices.tolist()
 
-        # 2) Read what stands there, as lists [B][P].
-        picked_rows = (flat // per_row).tolist()  # 0 to N - 1
-        picked_tokens, picked_log_probs, picked_totals = (
-            x.flatten()[flat].tolist() for x in (choices, log_probs, totals))  # [N, C] -> [N C] -> [B, P]
+        # 2) Read what stands there, as lists [N][C].
+        read_tokens, read_log_probs, read_totals = choices.tolist(), log_probs.tolist(), totals.tolist()
 
         # 3) Of each sentence the K best that have not ended live on, unless its search is over.
         kept, still = list[Continuation](), list[int]()  # rows, and which of the B sentences
         self.history.append(_Step(kept, alternatives))
         for b, sentence in enumerate(alive):
-            candidates = [*zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)]
+            places = [(b * rows + place // per_row, place % per_row) for place in order[b]]
+            candidates = [(n, read_tokens[n][c], read_log_probs[n][c], read_totals[n][c]) for n, c in places]
             lives = self._sort_out(sentence, candidates)
             at_limit = len(self.history) == self.max_lengths[sentence]
             if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
                 continue
-            idle = (picked_rows[b][0], EOS, 0.0, -math.inf)  # a finished sample, or a vocabulary smaller than the beam
+            idle = (places[0][0], EOS, 0.0, -math.inf)  # a finished sample, or a vocabulary smaller than the beam
             kept += lives + [idle] * (width - len(lives))  # K rows a sentence
             still.append(b)
 
