@@ -121,14 +121,14 @@ export function headName(...where) {
   return where.join('.');
 }
 
-// The locked words, as text.
+// The locked words, as text, to which the page's lock is set.
 export function lockedWords() {
-  return lockText();
+  return state.toldLock = lockText();
 }
 
 // What the picture of the whole pass shows: a step, the layer that is open, and the locked words.
 export function shownPass() {
-  return [...state.shownPass, lockText()];
+  return [...state.shownPass, lockedWords()];
 }
 
 // The two pieces between which a path is drawn.
@@ -141,8 +141,11 @@ export function shownMap() {
   return state.shownMap;
 }
 
-// Locks words of whatever pair of sentences is shown next, as an address asks.
+// Locks words of whatever pair of sentences is shown next, as an address asks. What this page has told itself may come
+// back late, when other words are locked.
 export function lockWords(text) {
+  if (text === state.toldLock) return;
+  state.toldLock = text;
   if (text === lockText()) return;
   state.lockedPair = null;
   setLock(text);

@@ -99,9 +99,9 @@ export function pointIn(event, element) {
 export function latest(trigger) {
   const told = {};
   return (name, data = {}) => {
-    const kept = told[name] ??= {};
-    for (const key of Object.keys(kept)) delete kept[key];
-    trigger(name, Object.assign(kept, data));
+    const last = told[name] ??= {};
+    for (const key of Object.keys(last)) delete last[key];
+    trigger(name, Object.assign(last, data));
   };
 }
 

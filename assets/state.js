@@ -3,6 +3,8 @@
 export const state = {
   // The locked words as text, in the form that lock.js describes; '' for none. Event 'lockchange'.
   lockedWords: '',
+  // Those that the page's lock was set to last.
+  toldLock: '',
   // The pair of sentences to which the locked words belong; null: they belong to the next pair that is shown.
   lockedPair: null,
   // Whether the page shows what its address says; until then, changes are not written into it. Event 'settled'.

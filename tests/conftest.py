@@ -86,9 +86,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(MARKED[fixture])
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_thread():
-    """Small matrices are quicker on one thread, and sums come out the same every time."""
+def pytest_runtest_setup():
+    """Small matrices are quicker on one thread, and sums come out the same every time: what a test computes with more
+    threads leaves that number to this thread, and to all threads that are started after it."""
     torch.set_num_threads(1)
 
 

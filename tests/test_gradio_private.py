@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,6 +73,23 @@ def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
 def test_a_server_that_does_not_begin_is_not_waited_for(server):
     with pytest.raises(http_server.ServerFailedToStartError):
         server(False).run_in_thread()
+
+
+SLOW = """
+import httpx, gradio as gr
+from xformer.ui.server import gradio_private
+def late(*_, **__):
+    raise httpx.ReadTimeout("timed out")
+httpx.head = late
+with gr.Blocks() as page:
+    gr.HTML("here")
+page.launch(prevent_thread_lock=True)
+print("It is served")
+"""
+
+
+def test_a_page_that_is_long_in_coming_is_served(start):
+    start(command=[sys.executable, "-c", SLOW], ready="It is served")
 
 
 def test_the_searches_in_the_tree_are_those_of_our_own_script():

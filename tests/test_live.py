@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from xformer.device import use_threads
 from xformer.explain.recorded import verdict
 from xformer.pieces import EOS
 from xformer.results import Head, LiveWait, RunSettings, UserError
@@ -94,7 +95,8 @@ def test_a_seed_gives_the_same_run_beside_others():
 
     seeds = [1, 2, 3, 1, 2, 3]
     alone, state = [learned(seed) for seed in seeds], torch.get_rng_state()
-    with ThreadPoolExecutor(len(seeds)) as pool:
+    # As `Study` does: a thread that says nothing has as many of its own as was said last, wherever in the process.
+    with ThreadPoolExecutor(len(seeds), initializer=use_threads, initargs=(1,)) as pool:
         assert [*pool.map(learned, seeds)] == alone
     assert torch.equal(torch.get_rng_state(), state), "nobody else's random numbers are used up"
 
@@ -183,6 +185,17 @@ def test_the_wait_for_others_is_said_above_the_curves():
     assert last["runs"][0].ended == "finished"
 
 
+def test_a_run_that_is_stopped_while_it_waits_leaves_no_wait_behind():
+    study = Study()
+    others = [study.places.join(("", f"{number}"), 45.0) for number in range(2)]
+    answers = Ask.always(study, ENGLISH).answers(part.run, runs=(), **VALUES)
+    halt = next(answers)["halt"]
+    assert "take turns" in next(answers)["told"] and len(others) == 2
+    halt.set()
+    *_, last = answers
+    assert last["told"] == "" and last["start"]["interactive"]
+
+
 def test_a_run_rests_while_somebody_is_served():
     rested = []
 
@@ -217,6 +230,7 @@ def test_settings_that_are_not_offered_are_refused_in_a_sentence(change, said):
 def test_a_second_run_is_laid_over_the_first(language):
     ask = Ask.always(Study(), language)
     planned = ask.answer(part.plan, runs=(), **VALUES)
+    assert planned.keys() == {"problem", "pace"}, "what a run that goes on draws is left alone"
     curves = [trace for trace in json.loads(planned["pace"]["figure"])["data"] if trace["x"] != [None]]
     assert [trace["name"] for trace in curves] == [language.say("live_planned")]
     *_, last = (one for one in ask.answers(part.run, runs=(), **VALUES) if "runs" in one)
@@ -228,7 +242,8 @@ def test_a_second_run_is_laid_over_the_first(language):
     assert again["told"].count("<li>") == 2 and "</table>" in again["answers"]
     assert len(part.MOST_RUNS * [0]) == 4
     gone = ask.answer(part.forget, **VALUES)
-    assert gone["runs"] == () and gone["told"] == "" and gone["attention"] is None
+    assert gone["runs"] == () and gone["told"] == gone["answers"] == ""
+    assert gone["progress"] is gone["depth"] is gone["attention"] is None
 
 
 def test_buttons_come_back_when_a_run_is_refused():

@@ -31,6 +31,30 @@ def test_a_page_that_was_closed_is_forgotten_after_a_while():
     assert set(pending) == {"open", "running call", "new call"} and not queue.pending_messages_per_session
 
 
+@pytest.mark.parametrize("comes", [True, False])
+def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, comes):
+    """It stood still for a minute, and at its first look nobody listens yet."""
+    looks, dropped = [], []
+
+    async def look(seconds):
+        looks.append(seconds)
+        if comes and len(looks) == 3:
+            app.state.listeners["page"] = 1
+        if len(looks) > 2 * sessions.LOOKS:
+            raise asyncio.CancelledError
+
+    async def drop(_, job):
+        dropped.append(len(looks))
+
+    app = SimpleNamespace(state=SimpleNamespace(listeners={}))
+    monkeypatch.setattr(sessions, "asyncio", SimpleNamespace(sleep=look))
+    monkeypatch.setattr(gradio_private, "jobs", lambda _: [gradio_private.Job("one", "page", 60.0, 0)])
+    monkeypatch.setattr(gradio_private, "drop", drop)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(sessions._drop(app))
+    assert dropped[:1] == ([] if comes else [sessions.LOOKS])
+
+
 def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learned_pairs, monkeypatch):
     trace = running.trace(*learned_pairs[0])
     size = sessions.weight({1: trace, 2: (trace, ["four"]), 3: None})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.pages import laid_out
 from xformer.results import Options
 from xformer.strings import ENGLISH
 from xformer.ui import translate as tab
@@ -42,3 +43,15 @@ def test_settings_that_do_not_count_are_dimmed(temperature, beam):
 
 def test_a_seed_that_is_not_typed_is_the_first(running):
     assert run(running, **{**DRAWN, "draw_seed": None})["translation"].options.seed == 0
+
+
+def test_what_a_visitor_asks_for_is_translated_by_one_listener_in_turn(running):
+    """Of two listeners, the answer to what was asked before may come last, and stay."""
+    page = laid_out(running, tabs=[tab])
+    begun = []
+    for one in page.demo.fns.values():
+        if page.translation in one.outputs:
+            while one.trigger_after is not None:
+                one = page.demo.fns[one.trigger_after]
+            begun.append({event for _, event in one.targets})
+    assert sorted(begun, key=len) == [{"load"}, {"click"}, {"click", "submit"}], "an address, Back, and the visitor"

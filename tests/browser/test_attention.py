@@ -87,6 +87,25 @@ def test_contractions_are_one_word(visit):
     expect(page.locator(".view svg.top text")).to_have_text(["I", "don't", "have", "a", "house"])
 
 
+def test_of_two_heads_clicked_one_after_the_other_the_second_stays(visit, learned_pairs):
+    """The answer to the first click is long in coming."""
+    page, held = visit(), []
+    title = open_attention(page, learned_pairs)
+
+    def hold(route):
+        held.append(route) if '"head":2' in route.request.post_data and not held else route.continue_()
+
+    page.route(re.compile("/gradio_api/(run|queue/join)"), hold)
+    for head in (2, 3):
+        choose_map(page, 1, head)
+    assert held
+    held[0].continue_()
+    held[0].request.response().finished()
+    choose_view(page, "Arcs")  # is answered after that
+    expect(page.locator(".view svg.arcs")).to_be_visible()
+    expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
+
+
 def test_what_was_chosen_in_the_menu_shows_and_is_undone(visit, learned_pairs):
     page = visit()
     title = open_attention(page, learned_pairs)

@@ -179,6 +179,24 @@ def test_what_lets_anybody_into_a_private_space_is_not_saved(readings):
     assert json.loads(content)["address"] == "http://scripts.test/?text=a+b&__theme=dark#end"
 
 
+def test_words_that_are_locked_stay_when_what_was_told_before_comes_back_late(readings):
+    assert readings.evaluate("""async () => {
+        const [{lockText, setLock}, {lockWords, lockedWords}] = await Promise.all([import('./lock.js'),
+                                                                                   import('./page.js')]);
+        const after = [];
+        const note = text => { lockWords(text); after.push(lockText()); };
+        setLock('es1');     // a click
+        note(lockedWords());
+        setLock('');        // Escape
+        const told = lockedWords();
+        setLock('es2');     // and another click, before the lock that was let go comes back
+        note(told);
+        note(lockedWords());
+        ['es3', '', 'es2'].forEach(note);  // addresses
+        return after;
+    }""") == ["es1", "es2", "es2", "es3", "", "es2"]
+
+
 def test_a_component_is_found_wherever_it_stands_in_a_tree_that_changes(page):
     """Against a search through the whole tree, as Gradio's own."""
     assert page.evaluate("""async code => {

@@ -48,14 +48,14 @@ def test_a_second_run_is_laid_over_the_first_and_both_are_told(visit):
 
 
 def test_a_run_stops_at_once_and_the_presets_set_the_controls(visit):
-    page = visit("/?tab=training&part=live", width=375)
-    page.get_by_role("button", name="Post-norm with warm-up").click()
-    page.wait_for_function("location.search.includes('live_order=post') && location.search.includes('live_warmup=')")
+    page = visit("/?tab=training&part=live&live_layers=8&live_steps=1000", width=375)  # which takes longer than a click
     page.get_by_role("button", name="Train", exact=True).click()
     expect(runs(page)).to_contain_text(re.compile("Step [1-9]"))
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(runs(page)).to_contain_text("Stopped after")
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled()
+    page.get_by_role("button", name="Post-norm with warm-up").click()
+    page.wait_for_function("location.search.includes('live_order=post') && location.search.includes('live_warmup=')")
     expect_fits(page, 375)
 
 

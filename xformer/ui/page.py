@@ -208,7 +208,7 @@ def _translate(page: Page, frame: Mapping[str, Any]) -> None:
     _then(gr.on([frame["button"].click, page.sentence.submit], **first, trigger_mode="always_last"), *others)
     _then(frame["sample"].click(**page.ask(
         lambda service, language, *, sample: {"sentence": sample[0]}, {"sample": frame["sample"]},
-        {"sentence": page.sentence}), **QUIET), first, *others)
+        {"sentence": page.sentence}), **QUIET), {"fn": None, "js": script("pressTranslate"), **QUIET})  # in its turn
     frame["codes"].input(None, [frame["codes"], page.sentence], page.sentence, js=script("writeIn"), **QUIET)
     gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
 

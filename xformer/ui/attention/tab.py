@@ -177,9 +177,9 @@ def _choose(look: Layout, pictures: Pictures) -> None:
     named, again = look.controls.named, pictures.inputs["again"]
     chosen = named("layer", "head", "show", "heads")
     for menu in ("grid", "word"):
-        look[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="multiple", **SWIFT).then(
+        look[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="always_last", **SWIFT).then(
             **to_sight)
-    look["picture"].undo(**pictures.listener(None, undo, outputs=named(*CHIPS)), trigger_mode="multiple", **SWIFT)
+    look["picture"].undo(**pictures.listener(None, undo, outputs=named(*CHIPS)), trigger_mode="always_last", **SWIFT)
     # A picture that answers what was asked before something else was chosen is asked for again.
     look["grid"].change(None, [look["grid"], again, *named("stack", "layer", "head").values()], again,
                         js=script("askAgain"), **QUIET)

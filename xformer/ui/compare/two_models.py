@@ -16,7 +16,7 @@ from xformer.serve.two_models import through_both
 from xformer.strings import Language
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import Words
-from xformer.ui.handlers import QUIET, needs, number_of, refused
+from xformer.ui.handlers import LATEST, needs, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import examples
 
@@ -78,8 +78,7 @@ def build(part: Layout) -> None:
         page.on_return.append(listener)
 
     for side in SIDES:
-        part[f"grid_{side}"].choose(**part.listener(choose, *drawn_names, *HEADS, only_here=True, side=side),
-                                    trigger_mode="multiple", **QUIET)
+        part[f"grid_{side}"].choose(**part.listener(choose, *drawn_names, *HEADS, only_here=True, side=side), **LATEST)
     page.connections.append(connect)
 
 

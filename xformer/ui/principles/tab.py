@@ -21,7 +21,7 @@ from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention.tab import head_of, layer_of
 from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
-from xformer.ui.handlers import LATEST, QUIET, needs, number_of
+from xformer.ui.handlers import LATEST, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
@@ -178,7 +178,7 @@ def _additive(part: Layout) -> None:
                                figures.additive, seen="additive_open")
     part.hidden("additive_step", Whole(QUERY, 1, 999))
     picture.choose(**part.listener(lambda service, language, *, event: {"additive_step": number_of(event, "step")},
-                                   "additive_step"), **QUIET)
+                                   "additive_step"), **LATEST)
     pictures.listen(problem, part.opened.change, part["trace"].change)
     part.views["additive"] = opened_by(part.controls, fold)
 

@@ -67,7 +67,7 @@ def build(part: Layout) -> None:
         _compare(part, pictures, _both(writer.info, reader.info))
     outputs = {name: part[name] for name in ("read", "maps_layer", "maps_head", "maps_show")}
     pictures.listen(problem)
-    part["grid"].choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
+    part["grid"].choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="always_last", **SWIFT)
 
     def connect() -> None:
         review = pictures.input("review", page.controls["review"].component)

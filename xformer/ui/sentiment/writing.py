@@ -59,7 +59,7 @@ def build(part: Layout) -> None:
     page.on_return.append(opening)
     # One listener: what is done to a text comes after what was done before, and its answer too.
     picture.act(**part.listener(act, *answered, problem="problem"), **LATEST)
-    picture.choose(**part.listener(look, "lm_place"), **QUIET)
+    picture.choose(**part.listener(look, "lm_place"), **LATEST)
     gr.on([one.change for one in sampling], **part.listener(again, "shown", "picture", problem="problem"), **LATEST)
     with part.folded("likelier") as fold:
         _likelier(of_two)

@@ -21,7 +21,7 @@ KEPT = 600  # seconds that they are kept when their page is closed: a phone may 
 TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
 PAGE = 600_000  # bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
 MOST_KEPT = 400_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
-UNHEARD = 10.0  # seconds without a listener after which a request is dropped
+UNHEARD, LOOKS = 10.0, 10  # seconds without a listener, and looks for one, after which a request is dropped
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 
@@ -64,10 +64,13 @@ async def _trim() -> None:
 
 async def _drop(app: Any) -> None:
     """Drop the requests whose client has not listened for `UNHEARD` seconds."""
+    looks = Counter[str]()  # in a row that found nobody; a server that stood still has not looked
     while True:
-        await asyncio.sleep(UNHEARD / 10)
-        for job in gradio_private.jobs(app):
-            if job.seconds > UNHEARD and not {job.id, job.session} & app.state.listeners.keys():
+        await asyncio.sleep(UNHEARD / LOOKS)
+        unheard = [one for one in gradio_private.jobs(app) if not {one.id, one.session} & app.state.listeners.keys()]
+        looks = Counter({job.id: looks[job.id] + 1 for job in unheard})
+        for job in unheard:
+            if looks[job.id] >= LOOKS:
                 await gradio_private.drop(app, job)
 
 

@@ -16,7 +16,7 @@ from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
-from xformer.ui.handlers import LATEST, QUIET, number_of, refused
+from xformer.ui.handlers import LATEST, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener
 from xformer.ui.training.generations import generation, kept_moment
@@ -61,7 +61,7 @@ def build(part: Layout) -> None:
 
     gr.on([part.opened.change, model.input, course.input, moment.input], **listener(draw), **LATEST)
     stack.input(**listener(draw, other_stack=True), **LATEST)
-    part["grid"].choose(**listener(choose), trigger_mode="multiple", **QUIET)
+    part["grid"].choose(**listener(choose), **LATEST)
 
 
 def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments, str, Moment | None]:

@@ -92,7 +92,7 @@ def build(part: Layout) -> None:
     part |= {"runs": gr.State(()), "halt": gr.State()}
     shown, drawn = ("told", "progress", "pace", "depth"), ("attention", "answers", "runs")
     gr.on([part.opened.change, *part.changes()],
-          **part.listener(plan, *shown, problem="problem", only_here=True), **LATEST)
+          **part.listener(plan, "pace", problem="problem", only_here=True), **LATEST)
     part["start"].click(
         **part.listener(run, *shown, "start", "stop", "clear", *drawn, "halt", problem="problem"),
         api_visibility="private", show_progress="minimal", show_progress_on=part["told"], trigger_mode="once")
@@ -121,10 +121,8 @@ def _whole(value: Any) -> Any:
 
 
 def plan(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any) -> dict[str, Any]:
-    """Draw the learning rate of the run that the controls ask for, over the runs that were made."""
-    return {"told": figures.told(runs, language), "depth": figure(figures.live_depths(runs, language)),
-            "progress": figure(figures.progress(runs, language) if runs else None),
-            "pace": figure(figures.pace(runs, study.schedule(settings_of(values)), language))}
+    """Draw the learning rate of the run that the controls ask for: nothing that a run draws meanwhile."""
+    return {"pace": figure(figures.pace(runs, study.schedule(settings_of(values)), language))}
 
 
 def preset(_: StudyService, language: Language, *, name: str) -> dict[str, Any]:
@@ -149,9 +147,10 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
                "depth": figure(figures.live_depths(runs, language)) if frame.course.ended else depth,
                "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
-    yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
+    yield {"start": ON, "stop": OFF, "clear": ON, "halt": None, "told": figures.told(runs, language)}
 
 
 def forget(study: StudyService, language: Language, **values: Any) -> dict[str, Any]:
     """Take the runs away."""
-    return {**plan(study, language, runs=(), **values), "runs": (), "attention": None, "answers": ""}
+    return {**plan(study, language, runs=(), **values), "runs": (), "told": "", "answers": "", "progress": None,
+            "depth": None, "attention": None}

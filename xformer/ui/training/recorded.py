@@ -14,7 +14,7 @@ from xformer.serve.protocol import StudyService
 from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import OneOf
-from xformer.ui.handlers import LATEST, QUIET, text_of
+from xformer.ui.handlers import LATEST, text_of
 from xformer.ui.layout import Layout
 
 ID = "recorded"
@@ -40,7 +40,7 @@ def build(part: Layout) -> None:
     part["table"] = gr.HTML(elem_classes="tables")
     gr.on([part.opened.change, *part.changes()], **LATEST, **part.listener(
         draw, "said", "picture", "depths", "table", problem="problem", only_here=True))
-    part["picture"].pick(**part.listener(pick, "chosen"), **QUIET)
+    part["picture"].pick(**part.listener(pick, "chosen"), **LATEST)
 
 
 def draw(study: StudyService, language: Language, *, recorded_question: str, recorded_run: str) -> dict[str, Any]:
