@@ -179,7 +179,7 @@ def _choose(look: Layout, pictures: Pictures) -> None:
     for menu in ("grid", "word"):
         look[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="always_last", **SWIFT).then(
             **to_sight)
-    look["picture"].undo(**pictures.listener(None, undo, outputs=named(*CHIPS)), trigger_mode="always_last", **SWIFT)
+    look["picture"].undo(**pictures.listener(None, undo, outputs=named(*CHIPS)), trigger_mode="multiple", **SWIFT)
     # A picture that answers what was asked before something else was chosen is asked for again.
     look["grid"].change(None, [look["grid"], again, *named("stack", "layer", "head").values()], again,
                         js=script("askAgain"), **QUIET)
