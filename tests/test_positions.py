@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.harness import ROOT
 from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import positions as explain
@@ -287,6 +288,12 @@ def test_scores_by_length_are_those_of_the_sentences_of_that_length(capsys, tiny
         assert len(firsts) == 1 or bucket["sentences"] >= fewest, "those of few are joined"
         assert bucket["bleu"] == bucket["chrf"] == 100, "the model knows them all by heart"
     assert sum(bucket["sentences"] for bucket in found["buckets"]) == found["sentences"]
+
+
+@pytest.mark.parametrize("name", ["en-es", "es-en", "gru", "gru-attention", "post-norm", "pre-norm"])
+def test_each_length_that_ships_has_enough_sentences(name):
+    metrics = json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
+    assert min(bucket["sentences"] for bucket in metrics["lengths"]["buckets"]) >= evaluation.FEWEST
 
 
 def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkpoint, pairs_file, tmp_path):

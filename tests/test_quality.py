@@ -3,13 +3,13 @@
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from tests.conftest import PAIRS
+from tests.harness import ROOT
 from xformer.__main__ import main
 from xformer.explain.doubts import looks_foreign
 from xformer.explain.quality import estimate, features, fit
@@ -186,8 +186,8 @@ def test_the_calibration_error_is_the_mean_distance_in_ten_bins():
 
 @pytest.mark.parametrize("name", ["en-es", "es-en"])
 def test_what_is_said_holds_for_each_source_and_length(name):
-    metrics = Path(__file__).resolve().parent.parent / "checkpoints" / name / "metrics.json"
-    kept = json.loads(metrics.read_text())["quality"]["tested"]
+    metrics = json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
+    kept = metrics["quality"]["tested"]
     assert min(kept[one]["sentences"] for one in ("dev", "flores200-dev")) > 900
     off = {group: found for group, found in kept.items() if found["error"] > max(0.05, found["by chance"])}
     assert not off, "chance alone does not explain how far this is from what was said"
