@@ -435,6 +435,7 @@ def test_quality_stands_above_what_was_learned_from():
     assert figure.layout.xaxis.ticktext == ("1–5", "6–10") and figure.layout.xaxis.title.text == "English pieces"
     bleu, chrf, training = figure.data
     assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, 30], [60, 50], [1000, None])
+    assert figure.layout.xaxis.range == (-0.5, 1.5), "the bars at both ends are whole"
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
 
 

@@ -207,7 +207,9 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
     """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known."""
     say, places, known = language.say, list(range(len(scores))), any(score.training for score in scores)
-    bins = {"tickvals": places, "ticktext": [score.pieces for score in scores]}
+    bins: dict[str, Any] = {"tickvals": places, "ticktext": [score.pieces for score in scores]}
+    if known:
+        bins["range"] = [-0.5, len(scores) - 0.5]  # the bars of both ends whole
     height, domains = panels(2 if known else 1)
     data = list[Any]()
     for name, values, colour in (("BLEU", [score.bleu for score in scores], BLUE),
