@@ -30,6 +30,10 @@ def make(folder, tokenizer):
             "step": 10, "seen": 10_000, "minutes": 1.0, "done": 1.0}
         metrics = {**kept, "bleu": 21.5, "lengths": {"buckets": BUCKETS}, "scores": [
             {"set": "far-away", "bleu": 12.25, "beam": 5}, {"set": "far-away", "bleu": 9.0, "plain": True}]}
+        if name == "post-norm":
+            metrics |= {"options": {"seed": 1}, "study": {
+                "rates": [{"rate": 6e-4, "bleu": 9.0, "dev_loss": 3.5}, {"rate": 1.2e-3, "bleu": 11, "dev_loss": 3.25}],
+                "seeds": [{"seed": 1, "bleu": 21.5, "dev_loss": 2.5}, {"seed": 2, "bleu": 20.9, "dev_loss": 2.6}]}}
         if name != "gru":
             heads = [[0.3]] if name == "gru-attention" else [[0.5, 0.4], [0.25, 0.6]]
             place = {"layer": 1, "head": 1} if name == "gru-attention" else {"layer": 2, "head": 1}
@@ -41,7 +45,7 @@ def make(folder, tokenizer):
         history = History()
         for step in range(1, 11):
             history.add(step, 6.0 * step, 1000 * step, 1e-3, loss=8000.0 / step, weight=1000, norm=2.0, took=6.0)
-        history.score(10, 60.0, 10_000, {"bleu": 21.5})
+        history.score(10, 60.0, 10_000, {"bleu": 21.5, "dev_loss": 4.0})
         (made[name] / recorded.HISTORY).write_bytes(history.to_json())
         recorder = MomentsRecorder(made[name], model, tokenizer, gold[:8], 4)
         recorder.resume(0, 0.0)

@@ -18,6 +18,7 @@ from xformer.commands.arguments import Within, record
 from xformer.hub import checkpoint
 from xformer.training.options import (
     MOST_POSITIONS,
+    GenerationRuns,
     LanguageModelRun,
     NearestRun,
     PretrainingRuns,
@@ -187,9 +188,10 @@ def test_every_number_has_a_range_and_its_default_is_in_it():
     ("train sentiment --data here --out there", SentimentRun), ("data translation --out there", TranslationDownload),
     ("data sentiment --out there", SentimentDownload),
     ("data nearest --data here --checkpoint one", NearestRun), ("study runs --data here", StudyRuns),
-    ("study pretraining --data here", PretrainingRuns)])
+    ("study pretraining --data here", PretrainingRuns),
+    ("study generations --data here --out there --vocabulary one", GenerationRuns)])
 def test_the_command_line_has_the_defaults_of_the_record(line, kind):
-    given = {"data": Path("here"), "out": Path("there"), "checkpoint": "one"}
+    given = {"data": Path("here"), "out": Path("there"), "checkpoint": "one", "vocabulary": "one"}
     required = {f.name: given[f.name] for f in fields(kind) if f.default is MISSING}
     assert record(kind, parser().parse_args(line.split())) == kind(**required)
 

@@ -10,18 +10,21 @@ from html import unescape
 import pytest
 import torch
 
+from tests.conftest import PAIRS
 from tests.harness import ROOT
 from tests.pages import laid_out
 from xformer.explain import complexity, sizes
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures import generations as figures
 from xformer.figures.generations import CURVES
-from xformer.hub import recorded
+from xformer.hub import checkpoint, recorded
 from xformer.results import GENERATIONS, LayerTimes, Options
 from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
+from xformer.training.options import GenerationRuns
+from xformer.training.studies import generations as training
 from xformer.ui.handlers import Ask
 from xformer.ui.training import generations as part
 
@@ -122,9 +125,11 @@ def test_the_lectures_settings_stand_beside_those_in_the_files():
         counts = re.search(r"([\d,]+) pairs of Tatoeba .*? and ([\d,]+) pairs written", card, re.S)
         pairs = sum(int(count.replace(",", "")) for count in counts.groups())
         warmup = metrics["options"]["warmup"]
+        tried = [f"{one['rate']:g}: {one['dev_loss']:.3f}" for one in metrics.get("study", {}).get("rates", [])]
         assert [said[row][column] for row in [*said][1:]] == [
             f"{metrics['seen'] // metrics['step']} pieces", f"{warmup} steps" if warmup else "none",
-            f"{metrics['options']['peak']:g}", f"{config['n_layers']} + {config['n_layers']}",
+            f"{metrics['options']['peak']:g}", " · ".join(tried) or "–", str(metrics["options"]["seed"]),
+            f"{config['n_layers']} + {config['n_layers']}",
             str(config["n_heads"]) if "norm" in name else "–", str(config["d_model"]), said["Parameters"][column],
             f"{pairs:,}", f"{metrics['epoch']} and part of the next", f"{history['seconds'][-1] / 60:.1f} min"], name
 
@@ -136,7 +141,8 @@ def test_what_the_files_do_not_say_is_a_dash(generations):
                     {"options": {"warmup": "<b>", "peak": None}, "learned_from": {"pairs": float("inf")}}):
         said = settings(figures.trained([replace(one, metrics=metrics, kept=None, history=None)]))
         assert {name for name, cells in said.items() if cells[2] == "–"} == {
-            "Batch", "Warm-up", "Highest learning rate", "Pairs of sentences", "Epochs", "Training time"}
+            "Batch", "Warm-up", "Highest learning rate", "Rates tried: loss on dev", "Seed of the weights",
+            "Pairs of sentences", "Epochs", "Training time"}
 
 
 def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_checkpoint, tmp_path):
@@ -169,10 +175,38 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
     for curve in CURVES:
         answer = ask.answer(part.draw, found=first["found"], gen_curve=curve)
         assert set(answer) == {"problem", "curves"}
-        names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
-        assert names == [figures.label(name) for name in GENERATIONS]
-    loss = json.loads(ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"][0]
-    assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01
+        drawn = json.loads(answer["curves"]["figure"])["data"]
+        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [*map(figures.label, GENERATIONS)]
+    loss, held_out, *_ = json.loads(
+        ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"]
+    assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01 and loss["name"] == held_out["name"]
+    assert (held_out["mode"], held_out["x"], held_out["y"], held_out["showlegend"]) == ("markers", [0.01], [4.0], False)
+
+
+def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generations):
+    drawn = asked(generations).answer(part.draw, found=None, gen_curve="bleu")
+    assert drawn["facts"].count("21.5 · 20.9 (each of 2 seeds)") == 1, "of the one that has a study"
+    assert re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250") == 1
+
+
+def test_a_study_tries_the_rates_keeps_the_best_and_goes_on_where_it_was(tmp_path, tiny_checkpoint, monkeypatch):
+    shape = {"norm": "post", "d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}
+    monkeypatch.setitem(training.SHAPES, "post-norm", shape)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{english}\t{spanish}\n" for english, spanish in PAIRS))
+    study = GenerationRuns(tmp_path, tmp_path / "runs", str(tiny_checkpoint), only="post-norm", rates=(1e-9, 1e-2),
+                           trial_pieces=200, pieces=300, batch_tokens=100, warmup=1, precision="float32")
+    lines = training.record(study)
+    assert next(lines).startswith("post-norm, rate 1e-09")
+    lines.close()
+    began = (tmp_path / "runs/post-norm-1e-09/state.pt").stat().st_mtime_ns
+    assert [line.split(":")[0] for line in training.record(study)] == [
+        "post-norm, rate 1e-09", "post-norm, rate 0.01", "post-norm, rate 0.01, seed 1", "post-norm, rate 0.01, seed 2"]
+    assert (tmp_path / "runs/post-norm-1e-09/state.pt").stat().st_mtime_ns == began, "it was whole already"
+    one, two = (checkpoint.read_metrics(tmp_path / f"runs/post-norm-seed{seed}") for seed in (1, 2))
+    assert one["study"] == two["study"] and [rate["rate"] for rate in one["study"]["rates"]] == [1e-9, 1e-2]
+    assert one["study"]["rates"][0]["dev_loss"] > one["study"]["rates"][1]["dev_loss"]
+    assert [seed["seed"] for seed in one["study"]["seeds"]] == [of["options"]["seed"] for of in (one, two)] == [1, 2]
 
 
 def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):

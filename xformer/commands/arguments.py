@@ -134,8 +134,10 @@ def add_options(p: argparse.ArgumentParser, kind: type) -> None:
                 said |= {"action": "store_false", "default": argparse.SUPPRESS}
             case "bool":
                 said["action"] = "store_true"
-            case "int" | "float" as number:
-                said |= {"type": {"int": int, "float": float}[number], "action": Within}
+            case "int":
+                said |= {"type": int, "action": Within}
+            case "float" | "tuple[float, ...]":
+                said |= {"type": float, "action": Within}
             case "Path":
                 said["type"] = Path
         groups[group].add_argument(flag, dest=declared.name, **said)

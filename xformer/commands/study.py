@@ -6,7 +6,7 @@ from typing import Any
 
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.strings import ASSETS
-from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, PretrainingRuns, StudyRuns
+from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, GenerationRuns, PretrainingRuns, StudyRuns
 
 RUNS, PRETRAINING = ASSETS / "runs.json", ASSETS / "pretraining.json"
 
@@ -27,6 +27,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _recording(kinds, pretraining, "what pre-training is worth, with nothing else changed",
                "folder that the command data sentiment wrote", PRETRAINING,
                "file of the runs, beside a folder of weights", PretrainingRuns)
+    add_options(add_part(kinds, generations, "four generations of translators, at several rates, by several seeds"),
+                GenerationRuns)
 
 
 def _recording(kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
@@ -73,6 +75,15 @@ def pretraining(args: argparse.Namespace) -> None:
         runs = record(PretrainingRuns, args)
         for one in study.record(runs, texts, read_rows(train), read_rows(held_out), args.out):
             print(f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s", flush=True)
+
+
+def generations(args: argparse.Namespace) -> None:
+    """Train the four generations that the page compares: each at several rates, then with the best of them by several
+    seeds. Stopped at any moment, the same command goes on with the run it was at."""
+    from xformer.training.studies import generations as study
+    with plainly():
+        for line in study.record(record(GenerationRuns, args)):
+            print(line, flush=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -74,9 +74,10 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
     names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     for one in found:
-        kept, scores = one.kept, [one.bleu, *(one.scores.get(name) for name in sets)]
+        kept, scores = one.kept, [one.scores.get(name) for name in sets]
         cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
+                 _seeds(one, language) or ("–" if one.bleu is None else f"{one.bleu:.1f}"),
                  *("–" if score is None else f"{score:.1f}" for score in scores),
                  "–" if one.error is None else f"{one.error:.3f}"]
         rows.append([label(one.name, language), *cells])
@@ -89,6 +90,13 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     """Tabulate what the lecture trained its two transformers with beside what these were trained with; HTML."""
     return fill("generations.trained", language, found=[(label(one.name, language), one) for one in found])
+
+
+def _seeds(one: Generation, language: Language) -> str:
+    """Say what the runs of a generation that differ in the seed alone reached at their end; empty if that is not known.
+    """
+    reached = [f"{seed['bleu']:.1f}" for seed in one.metrics.get("study", {}).get("seeds", ()) if "bleu" in seed]
+    return language.say("gen_seeds", count=len(reached), scores=" · ".join(reached)) if reached else ""
 
 
 def _early(one: Generation, language: Language) -> str:
@@ -126,14 +134,15 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
     for one in found:
         if one.history is None:
             continue
-        if curve == "bleu":
-            scores = [score for score in one.history.scores if "bleu" in score.values]
-            x, y = [score.seen for score in scores], [score.values["bleu"] for score in scores]
-        else:
-            x, y = [*one.history.seen], [*getattr(one.history, curve)]
-        data.append(line([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
-                         f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}", dash=DASHES[one.name],
-                         mode="lines+markers" if curve == "bleu" else "lines"))
+        drawn = {} if curve == "bleu" else {"lines": ([*one.history.seen], [*getattr(one.history, curve)])}
+        if scored := {"bleu": "bleu", "loss": "dev_loss"}.get(curve):
+            scores = [score for score in one.history.scores if scored in score.values]
+            drawn["lines+markers" if curve == "bleu" else "markers"] = (
+                [score.seen for score in scores], [score.values[scored] for score in scores])
+        for mode, (x, y) in drawn.items():
+            data.append(line([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
+                             f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}", dash=DASHES[one.name], mode=mode,
+                             showlegend=mode != "markers"))
     if not data:
         return None
     name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]

@@ -34,10 +34,10 @@ FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16  # upper limit of max_length, which cannot be checked against the shapes of the weights
 MOST_BYTES = 1 << 26  # upper limit of the size of every other file; these are read as a whole
 # What the values in metrics.json must be that the page shows, by their names in it; and numbers that may be null.
-RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported")
-RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins")
+RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study")
+RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins|study\.\w+")
 NUMBER = re.compile(r"bleu|alignment\.sentences|calibration\.(?!bins$).+|scores\.(bleu|chrf|accuracy)|"
-                    r"lengths\.buckets\..+|poolings\.(?!pooling(\.|$)).+", re.S)
+                    r"study\.\w+\.\w+|lengths\.buckets\..+|poolings\.(?!pooling(\.|$)).+", re.S)
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
 COPIES = 2.0  # of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB of weights
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16

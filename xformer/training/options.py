@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from xformer.results import GENERATIONS
+
 SCHEDULES = ("noam", "cosine")
 PRECISIONS = ("float32", "bfloat16")
 NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # section 5.3 of Vaswani et al.
@@ -287,6 +289,31 @@ class PretrainingRuns:
     reviews: int = option(8_000, "reviews with labels, at most: 100 %% of the labels", least=2)
     peak: float = option(1.5e-3, "highest learning rate", above=0)
     precision: str = option("bfloat16", "of training; scores are computed in float32", choices=PRECISIONS)
+
+
+@dataclass(frozen=True)
+class GenerationRuns:
+    """Options of `studies.generations`."""
+
+    data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, written.tsv[.xz]")
+    out: Path = required("folder of the runs, a folder each; those that are there go on, or are left as they are")
+    vocabulary: str = required("use the vocabulary of this checkpoint", metavar="NAME")
+    only: str | None = option(None, "make the runs of one generation, where others are made at the same time",
+                              choices=GENERATIONS)
+    rates: tuple[float, ...] = option(
+        (6e-4, 1.2e-3, 2.4e-3), "learning rates to try; the one with the lowest loss on dev is kept", above=0,
+        nargs="+", metavar="RATE")
+    trial_pieces: int = option(1_500_000, "target pieces of a run that tries a rate", least=1, metavar="N")
+    pieces: int = option(10_000_000, "target pieces of a run with the best rate", least=1, metavar="N")
+    seeds: int = option(2, "runs with the best rate", least=1, most=9)
+    batch_tokens: int = option(2000, "source and target pieces in a batch", least=1)
+    warmup: int = option(800, "steps in which the learning rate rises", least=0)
+    precision: str = option("auto", "of training, see train translation", choices=("auto", *PRECISIONS))
+    threads: int | None = option(None, "threads of the CPU", least=1, most=1024)
+
+    def translation(self) -> dict[str, Any]:
+        """What all runs have from here."""
+        return {name: getattr(self, name) for name in ("vocabulary", "batch_tokens", "warmup", "precision", "threads")}
 
 
 OUT_HELP = "folder to write to; earlier results are replaced"
