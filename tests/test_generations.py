@@ -209,6 +209,14 @@ def test_a_study_tries_the_rates_keeps_the_best_and_goes_on_where_it_was(tmp_pat
     assert [seed["seed"] for seed in one["study"]["seeds"]] == [of["options"]["seed"] for of in (one, two)] == [1, 2]
 
 
+def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
+    found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
+    old = [replace(one, history=replace(one.history, scores=())) for one in found]
+    for these, title, traces in ((found, "dots of dev", 8), (old, "Loss while they learn", 4)):
+        drawn = figures.curves(these, "loss")
+        assert drawn.layout.title.text.endswith(title) and len(drawn.data) == traces
+
+
 def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):
     facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
     rows = re.findall(r"<tr><th scope=row>(.*?)</th>(.*?)</tr>", facts)

@@ -135,8 +135,8 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
         if one.history is None:
             continue
         drawn = {} if curve == "bleu" else {"lines": ([*one.history.seen], [*getattr(one.history, curve)])}
-        if scored := {"bleu": "bleu", "loss": "dev_loss"}.get(curve):
-            scores = [score for score in one.history.scores if scored in score.values]
+        scored = {"bleu": "bleu", "loss": "dev_loss"}.get(curve, "")
+        if scores := [score for score in one.history.scores if scored in score.values]:
             drawn["lines+markers" if curve == "bleu" else "markers"] = (
                 [score.seen for score in scores], [score.values[scored] for score in scores])
         for mode, (x, y) in drawn.items():
@@ -148,7 +148,8 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
     name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]
     upright = logarithmic(name, values) if curve == "gradient_norm" else axis(
         name, **({} if curve == "loss" else {"rangemode": "tozero"}))
-    return go.Figure(data, layout(say(f"gen_plot_{curve}"), x=axis(say("gen_axis_seen")), y=upright))
+    title = "gen_plot_both" if any(one.mode == "markers" for one in data) else f"gen_plot_{curve}"
+    return go.Figure(data, layout(say(title), x=axis(say("gen_axis_seen")), y=upright))
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:

@@ -301,7 +301,7 @@ class GenerationRuns:
     only: str | None = option(None, "make the runs of one generation, where others are made at the same time",
                               choices=GENERATIONS)
     rates: tuple[float, ...] = option(
-        (6e-4, 1.2e-3, 2.4e-3), "learning rates to try; the one with the lowest loss on dev is kept", above=0,
+        (1.2e-3, 2.4e-3, 4.8e-3), "learning rates to try; the one with the lowest loss on dev is kept", above=0,
         nargs="+", metavar="RATE")
     trial_pieces: int = option(1_500_000, "target pieces of a run that tries a rate", least=1, metavar="N")
     pieces: int = option(10_000_000, "target pieces of a run with the best rate", least=1, metavar="N")
