@@ -143,8 +143,7 @@ def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, serv
         if key == "scores":
             card.keep(folder, kept)
         else:
-            metrics = {**checkpoint.read_metrics(folder), key: kept}
-            checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+            checkpoint.write_metrics(folder, {**checkpoint.read_metrics(folder), key: kept})
 
 
 # Translations

@@ -16,6 +16,7 @@ from xformer.strings import ENGLISH, Language
 COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
 DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
+SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}  # of a curve: what dev gave, its mode
 KERNEL = 3  # width of the convolution that is compared
 WARM = 3  # timed translations of the sentence, after one to warm up
 
@@ -134,12 +135,14 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
     for one in found:
         if one.history is None:
             continue
-        drawn = {} if curve == "bleu" else {"lines": ([*one.history.seen], [*getattr(one.history, curve)])}
-        scored = {"bleu": "bleu", "loss": "dev_loss"}.get(curve, "")
-        if scores := [score for score in one.history.scores if scored in score.values]:
-            drawn["lines+markers" if curve == "bleu" else "markers"] = (
-                [score.seen for score in scores], [score.values[scored] for score in scores])
-        for mode, (x, y) in drawn.items():
+        points = list[tuple[str, list[int], list[float]]]()
+        if curve != "bleu":
+            points.append(("lines", [*one.history.seen], [*getattr(one.history, curve)]))
+        if curve in SCORED:
+            scored, mode = SCORED[curve]
+            scores = [score for score in one.history.scores if scored in score.values]
+            points.append((mode, [score.seen for score in scores], [score.values[scored] for score in scores]))
+        for mode, x, y in (drawn for drawn in points if drawn[1]):
             data.append(line([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
                              f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}", dash=DASHES[one.name], mode=mode,
                              showlegend=mode != "markers"))

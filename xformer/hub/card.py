@@ -61,7 +61,7 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
     way = ("set", "beam", "plain", "lowercase")
     others = [old for old in kept_scores(summary.metrics) if any(old.get(key) != score.get(key) for key in way)]
     metrics = {**summary.metrics, "scores": [*others, score]}
-    checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    checkpoint.write_metrics(folder, metrics)
     path = folder / "README.md"
     if path.is_file():
         card = read(path)

@@ -110,7 +110,7 @@ def save(folder: Path, model: Network, tokenizer: Tokenizer, metrics: dict[str, 
     stored = {name: tensor.detach().to(precision).contiguous().cpu() for name, tensor in model.state_dict().items()}
     save_file(stored, folder / "model.safetensors.new", metadata={"format": "pt"})
     os.replace(folder / "model.safetensors.new", folder / "model.safetensors")
-    write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    write_metrics(folder, metrics)
 
 
 def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoint[Model]:  # type: ignore[assignment]
@@ -343,6 +343,11 @@ def read_metrics(folder: Path) -> dict[str, Any]:
         raise UserError(f"The file {path} {fault}; remove it, and measure again with “python -m xformer evaluate … "
                         f"--save”.")
     return metrics
+
+
+def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """Write metrics.json, in place of what it held."""
+    write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
 
 
 def _fault(metrics: dict[str, Any]) -> str:

@@ -293,7 +293,7 @@ class PretrainingRuns:
 
 @dataclass(frozen=True)
 class GenerationRuns:
-    """Options of `studies.generations`."""
+    """Options of `studies.generations`; those that `TranslationRun` has too are its runs'."""
 
     data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, written.tsv[.xz]")
     out: Path = required("folder of the runs, a folder each; those that are there go on, or are left as they are")
@@ -310,10 +310,6 @@ class GenerationRuns:
     warmup: int = option(800, "steps in which the learning rate rises", least=0)
     precision: str = option("auto", "of training, see train translation", choices=("auto", *PRECISIONS))
     threads: int | None = option(None, "threads of the CPU", least=1, most=1024)
-
-    def translation(self) -> dict[str, Any]:
-        """What all runs have from here."""
-        return {name: getattr(self, name) for name in ("vocabulary", "batch_tokens", "warmup", "precision", "threads")}
 
 
 OUT_HELP = "folder to write to; earlier results are replaced"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from xformer.hub import checkpoint
@@ -18,14 +18,14 @@ SHAPES: dict[str, dict[str, Any]] = {  # 7.58 to 7.61 million parameters each, w
     "gru-attention": {"architecture": "gru-attention", "d_model": 452, "n_layers": 1},
     **{f"{norm}-norm": {"norm": norm, "d_model": 256, "n_heads": 4, "n_layers": 3, "d_ff": 1024}
        for norm in ("post", "pre")}}
-KEPT = ("bleu", "dev_loss")  # of the last line of a run's metrics
 
 
 def record(study: GenerationRuns) -> Iterator[str]:
     """Make every run that is not in `study.out` whole, or go on with it; yield a line about each, and note what all
     runs of a generation came to in the metrics of the longer ones. Raises UserError."""
-    same = TranslationRun(study.data, study.out, **study.translation(), dropout=0.1, schedule="cosine", names=0.0,
-                          sampled=0.0, capitals=0.0, extra_weight=0.0, dev_limit=500)
+    shared = {of.name: getattr(study, of.name) for of in fields(TranslationRun) if hasattr(study, of.name)}
+    same = TranslationRun(**shared, dropout=0.1, schedule="cosine", names=0.0, sampled=0.0, capitals=0.0,
+                          extra_weight=0.0, dev_limit=500)
     for name in [study.only] if study.only else GENERATIONS:
         one = replace(same, **SHAPES[name])
         rates, seeds = list[dict[str, float]](), list[dict[str, float]]()
@@ -41,12 +41,12 @@ def record(study: GenerationRuns) -> Iterator[str]:
             yield f"{name}, rate {best:g}, seed {seed}: {seeds[-1]}"
         for seed in range(1, study.seeds + 1):
             folder = study.out / f"{name}-seed{seed}"
-            metrics = {**checkpoint.read_metrics(folder), "study": {"rates": rates, "seeds": seeds}}
-            checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+            noted = {"study": {"rates": rates, "seeds": seeds}}
+            checkpoint.write_metrics(folder, {**checkpoint.read_metrics(folder), **noted})
 
 
 def _scores(run: TranslationRun) -> dict[str, float]:
     """Train to the end, if that has not been done; return what the averaged weights scored there."""
     train_translation(run)
     last = json.loads((run.out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    return {name: last[name] for name in KEPT}
+    return {name: last[name] for name in ("bleu", "dev_loss")}
