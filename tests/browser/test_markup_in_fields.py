@@ -86,7 +86,7 @@ def test_in_a_file_and_its_name(visit):
     cell = IMG.replace('"', '""')
     page.locator("input[type=file]").set_input_files({
         "name": f"{IMG}.csv", "mimeType": "text/csv", "buffer": f'text,"{cell}"\n"{cell}","{cell}"\n'.encode() * 2})
-    expect(page.locator(".file-preview")).to_be_visible()  # it has arrived
+    expect(page.locator(".block.texts-file")).to_contain_text("is read")  # its field is empty again by then
     page.get_by_role("button", name="Classify the texts").click()
     expect(page.locator(".texts tbody tr").first).to_contain_text(IMG)
     nothing_runs(page)
