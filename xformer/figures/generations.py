@@ -94,10 +94,9 @@ def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 
 
 def _seeds(one: Generation, language: Language) -> str:
-    """Say what the runs of a generation that differ in the seed alone reached at their end; empty if that is not known.
-    """
+    """Say what the runs of a generation that differ in the seed alone reached at their end; empty if there is one."""
     reached = [f"{seed['bleu']:.1f}" for seed in one.metrics.get("study", {}).get("seeds", ()) if "bleu" in seed]
-    return language.say("gen_seeds", count=len(reached), scores=" · ".join(reached)) if reached else ""
+    return language.say("gen_seeds", count=len(reached), scores=" · ".join(reached)) if reached[1:] else ""
 
 
 def _early(one: Generation, language: Language) -> str:

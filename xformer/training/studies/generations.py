@@ -22,7 +22,8 @@ SHAPES: dict[str, dict[str, Any]] = {  # 7.58 to 7.61 million parameters each, w
 
 def record(study: GenerationRuns) -> Iterator[str]:
     """Make every run that is not in `study.out` whole, or go on with it; yield a line about each, and note what all
-    runs of a generation came to in the metrics of the longer ones. Raises UserError."""
+    runs of a generation came to in the metrics of the longer ones. A rate that is best in a short run may be too high
+    for a long one: where seed 1 ends no lower than that, the next lower rate is taken. Raises UserError."""
     shared = {of.name: getattr(study, of.name) for of in fields(TranslationRun) if hasattr(study, of.name)}
     same = TranslationRun(**shared, dropout=0.1, schedule="cosine", names=0.0, sampled=0.0, capitals=0.0,
                           extra_weight=0.0, dev_limit=500)
@@ -33,16 +34,22 @@ def record(study: GenerationRuns) -> Iterator[str]:
             trial = replace(one, out=study.out / f"{name}-{rate:g}", peak=rate, target_pieces=study.trial_pieces)
             rates.append({"rate": rate, **_scores(trial)})
             yield f"{name}, rate {rate:g}: {rates[-1]}"
-        best = min(rates, key=lambda tried: tried["dev_loss"])["rate"]
-        for seed in range(1, study.seeds + 1):
-            run = replace(one, out=study.out / f"{name}-seed{seed}", peak=best, target_pieces=study.pieces, seed=seed,
-                          moments=12)
-            seeds.append({"seed": seed, **_scores(run)})
-            yield f"{name}, rate {best:g}, seed {seed}: {seeds[-1]}"
-        for seed in range(1, study.seeds + 1):
-            folder = study.out / f"{name}-seed{seed}"
+        best = min(rates, key=lambda tried: tried["dev_loss"])
+        runs, seed = list[TranslationRun](), 1
+        while seed <= study.seeds:
+            runs.append(replace(one, out=study.out / f"{name}-{best['rate']:g}-seed{seed}", peak=best["rate"], seed=seed,
+                                target_pieces=study.pieces, moments=12))
+            seeds.append({"seed": seed, **_scores(runs[-1])})
+            yield f"{name}, rate {best['rate']:g}, seed {seed}: {seeds[-1]}"
+            lower = [tried for tried in rates if tried["rate"] < best["rate"]]
+            if seed == 1 and lower and seeds[0]["dev_loss"] >= best["dev_loss"]:  # too high for so long a run
+                best = max(lower, key=lambda tried: tried["rate"])
+                runs, seeds = [], []
+            else:
+                seed += 1
+        for run in runs:
             noted = {"study": {"rates": rates, "seeds": seeds}}
-            checkpoint.write_metrics(folder, {**checkpoint.read_metrics(folder), **noted})
+            checkpoint.write_metrics(run.out, {**checkpoint.read_metrics(run.out), **noted})
 
 
 def _scores(run: TranslationRun) -> dict[str, float]:
