@@ -37,8 +37,8 @@ def record(study: GenerationRuns) -> Iterator[str]:
         best = min(rates, key=lambda tried: tried["dev_loss"])
         runs, seed = list[TranslationRun](), 1
         while seed <= study.seeds:
-            runs.append(replace(one, out=study.out / f"{name}-{best['rate']:g}-seed{seed}", peak=best["rate"], seed=seed,
-                                target_pieces=study.pieces, moments=12))
+            runs.append(replace(one, out=study.out / f"{name}-{best['rate']:g}-seed{seed}", peak=best["rate"],
+                                seed=seed, target_pieces=study.pieces, moments=12))
             seeds.append({"seed": seed, **_scores(runs[-1])})
             yield f"{name}, rate {best['rate']:g}, seed {seed}: {seeds[-1]}"
             lower = [tried for tried in rates if tried["rate"] < best["rate"]]
