@@ -101,14 +101,13 @@ def test_the_score_without_shared_pairs_is_the_same_wherever_it_stands():
 
 @pytest.mark.parametrize("name", ["gru", "gru-attention", "post-norm", "pre-norm"])
 def test_a_small_model_is_made_with_the_vocabulary_that_it_has(name):
-    texts = (TEXTS[ROOT / "docs" / "TRAINING.md"],
-             (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8"))
-    for text in texts:
-        (recipe,) = re.findall(rf"--out (?:checkpoints/)?{name} .*?--vocabulary (\S+)", text, re.DOTALL)
+    card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+    for text, command in ((TEXTS[ROOT / "docs" / "TRAINING.md"], "study generations"), (card, f"--out {name}")):
+        (recipe,) = {*re.findall(rf"{command} .*?--vocabulary (\S+)", text, re.DOTALL)}
         assert (ROOT / recipe / "tokenizer.model").read_bytes() == (
             ROOT / "checkpoints" / name / "tokenizer.model").read_bytes()
     pieces = json.loads((ROOT / "checkpoints" / name / "config.json").read_text(encoding="utf-8"))["vocab_size"]
-    assert f"; {pieces:,} joint SentencePiece pieces" in texts[1]
+    assert f"; {pieces:,} joint SentencePiece pieces" in card
 
 
 def test_scores_by_length_are_those_of_the_checkpoint():
