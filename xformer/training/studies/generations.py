@@ -29,24 +29,23 @@ def record(study: GenerationRuns) -> Iterator[str]:
                           extra_weight=0.0, dev_limit=500)
     for name in [study.only] if study.only else GENERATIONS:
         one = replace(same, **SHAPES[name])
-        rates, seeds = list[dict[str, float]](), list[dict[str, float]]()
+        rates = list[dict[str, float]]()
         for rate in study.rates:
             trial = replace(one, out=study.out / f"{name}-{rate:g}", peak=rate, target_pieces=study.trial_pieces)
             rates.append({"rate": rate, **_scores(trial)})
             yield f"{name}, rate {rate:g}: {rates[-1]}"
-        best = min(rates, key=lambda tried: tried["dev_loss"])
-        runs, seed = list[TranslationRun](), 1
-        while seed <= study.seeds:
-            runs.append(replace(one, out=study.out / f"{name}-{best['rate']:g}-seed{seed}", peak=best["rate"],
-                                seed=seed, target_pieces=study.pieces, moments=12))
-            seeds.append({"seed": seed, **_scores(runs[-1])})
-            yield f"{name}, rate {best['rate']:g}, seed {seed}: {seeds[-1]}"
-            lower = [tried for tried in rates if tried["rate"] < best["rate"]]
-            if seed == 1 and lower and seeds[0]["dev_loss"] >= best["dev_loss"]:  # too high for so long a run
-                best = max(lower, key=lambda tried: tried["rate"])
-                runs, seeds = [], []
-            else:
-                seed += 1
+        best = min(rates, key=lambda tried: tried["dev_loss"])["rate"]
+        for tried in sorted((tried for tried in rates if tried["rate"] <= best), key=lambda tried: -tried["rate"]):
+            peak = tried["rate"]
+            runs = [replace(one, out=study.out / f"{name}-{peak:g}-seed{seed}", peak=peak, seed=seed,
+                            target_pieces=study.pieces, moments=12) for seed in range(1, study.seeds + 1)]
+            seeds = [{"seed": 1, **_scores(runs[0])}]
+            yield f"{name}, rate {peak:g}, seed 1: {seeds[0]}"
+            if seeds[0]["dev_loss"] < tried["dev_loss"]:
+                break  # else the rate was too high for so long a run
+        for run in runs[1:]:
+            seeds.append({"seed": run.seed, **_scores(run)})
+            yield f"{name}, rate {peak:g}, seed {run.seed}: {seeds[-1]}"
         for run in runs:
             noted = {"study": {"rates": rates, "seeds": seeds}}
             checkpoint.write_metrics(run.out, {**checkpoint.read_metrics(run.out), **noted})
