@@ -5,6 +5,7 @@ import datetime
 import subprocess
 import sys
 import threading
+from collections import Counter
 from types import SimpleNamespace
 
 import gradio as gr
@@ -13,6 +14,12 @@ from gradio.state_holder import StateHolder
 
 from tests.pages import run
 from xformer.ui.server import gradio_private, sessions
+
+
+def app_of(holder, queue, **ended):
+    """What the sessions of an app need of it. ended: of each session, how many streams of answers have ended."""
+    return SimpleNamespace(state_holder=holder, state=SimpleNamespace(ended=Counter(ended)),
+                           get_blocks=lambda: SimpleNamespace(_queue=queue))
 
 
 def test_a_page_that_was_closed_is_forgotten_after_a_while():
@@ -26,7 +33,9 @@ def test_a_page_that_was_closed_is_forgotten_after_a_while():
     pending = {"open": {"one"}, "closed": set(), **{name: {name} for name in pages if "call" in name}}
     queue = SimpleNamespace(pending_event_ids_session=pending, event_ids_to_events={"running call": 1},
                             pending_messages_per_session={"closed": 1, "call": 1})
-    sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    app = app_of(holder, queue, open=3, closed=5)
+    sessions.sweep(app)
+    assert app.state.ended == {"open": 3}
     assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed", "running call", "new call"}
     assert set(pending) == {"open", "running call", "new call"} and not queue.pending_messages_per_session
 
@@ -64,7 +73,7 @@ def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learn
         name: SimpleNamespace(is_closed=False, state_data={1: trace}) for name in "abcd"})
     queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
     monkeypatch.setattr(sessions, "MOST_KEPT", 2 * (sessions.PAGE + sessions.weight(trace)))
-    sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    sessions.sweep(app_of(holder, queue))
     assert list(holder.session_data) == ["c", "d"]
 
 
@@ -73,7 +82,7 @@ def test_pages_that_were_only_opened_count_too():
     holder = SimpleNamespace(time_last_used={}, session_data={
         name: SimpleNamespace(is_closed=False, state_data={}) for name in pages})
     queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
-    sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    sessions.sweep(app_of(holder, queue))
     assert list(holder.session_data) == pages[3:]
 
 

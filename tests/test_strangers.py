@@ -5,6 +5,7 @@ import http.client
 import json
 import time
 import urllib.error
+from collections import Counter
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -190,7 +191,7 @@ def test_who_opens_hundreds_of_sessions_loses_their_own(monkeypatch):
     holder = SimpleNamespace(session_data={name: SimpleNamespace(state_data={}) for name in names}, time_last_used={})
     queue = SimpleNamespace(pending_event_ids_session={}, pending_messages_per_session={})
     clients = {name: "10.0.0.1" if name == "visitor" else "10.0.0.2" for name in [*names, "long gone"]}
-    sessions.make_room(SimpleNamespace(state_holder=holder, state=SimpleNamespace(clients=clients),
+    sessions.make_room(SimpleNamespace(state_holder=holder, state=SimpleNamespace(clients=clients, ended=Counter()),
                                        get_blocks=lambda: SimpleNamespace(_queue=queue)))
     assert [*holder.session_data] == ["visitor", *(f"stranger{number}" for number in range(3, 7))]
     assert "long gone" not in clients

@@ -465,6 +465,36 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     expect(page.get_by_label("English sentence")).to_be_visible()
 
 
+# The end of each stream of answers comes 200 milliseconds late, after the reply to the request that follows it.
+LATE_ENDS = """
+    const request = window.fetch;
+    window.fetch = async (what, how) => {
+      const reply = await request(what, how);
+      if (!String(what.url ?? what).includes('queue/data')) return reply;
+      const late = new TransformStream({async transform(chunk, out) {
+        const text = new TextDecoder().decode(chunk), end = text.indexOf('data: {"msg":"close_stream"');
+        if (end < 0) return out.enqueue(chunk);
+        window.lateEnds = (window.lateEnds ?? 0) + 1;
+        if (end) out.enqueue(new TextEncoder().encode(text.slice(0, end)));
+        await new Promise(done => setTimeout(done, 200));
+        out.enqueue(new TextEncoder().encode(text.slice(end)));
+      }});
+      return new Response(reply.body.pipeThrough(late), reply);
+    };
+"""
+
+
+def test_no_answer_is_lost_where_the_end_of_the_answers_before_it_comes_late(visit, learned_pairs):
+    page = visit()
+    page.add_init_script(LATE_ENDS)
+    page.reload()
+    wait_until_settled(page)
+    for english, spanish in learned_pairs[:2]:
+        translate(page, english)
+        expect_spanish(page, spanish)
+    assert page.evaluate("lateEnds") > 3
+
+
 def test_two_people_see_their_own_sentences(visit, learned_pairs):
     one, two = visit(), visit(somebody_else=True)
     for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):

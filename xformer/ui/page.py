@@ -90,7 +90,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
                                    Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                                    Middleware(Doorkeeper), Middleware(Gate)],
                     "lifespan": sessions.sessions,
-                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}/gradio_tree.js")]},
+                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}")]},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:

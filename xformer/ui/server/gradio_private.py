@@ -38,7 +38,9 @@ SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open:
 ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
 LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
+END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
+JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
 # Of Gradio's page: its scripts; and the two searches in its tree that `quick_script` replaces.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 SEARCHES = (
@@ -155,14 +157,17 @@ def lost(app: Any, session: str) -> str | None:
 
 
 def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
-    """Call `note` with the session and the address of each request that joins Gradio's queue."""
+    """Call `note` with the session and the address of each request that joins Gradio's queue; its scope has `JOINED`
+    from then on."""
     queue = app.get_blocks()._queue
     push = queue.push
 
     async def noting(body: Any, request: Any, username: str | None) -> Any:
         if body.session_hash is not None and request.client is not None:
             note(body.session_hash, request.client.host)
-        return await push(body=body, request=request, username=username)
+        pushed = await push(body=body, request=request, username=username)
+        request.scope[JOINED] = body.session_hash
+        return pushed
 
     queue.push = noting
 
@@ -232,9 +237,9 @@ def forget(app: Any, session: str) -> None:
     queue.pending_messages_per_session.pop(session, None)
 
 
-def quick_script(tree: str) -> tuple[str, str]:
-    """Gradio's script of the tree of components, with its searches replaced by those of assets/gradio_tree.js: its name
-    and text. tree: the address of that script, seen from Gradio's.
+def quick_script(scripts: str) -> tuple[str, str]:
+    """Gradio's script of the tree of components, with its searches replaced by those of assets/gradio_tree.js, and
+    assets/gradio_stream.js before it: its name and text. scripts: the folder of these, seen from Gradio's script.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
     for every component through all events: here most of the time from a click to the picture.
@@ -246,14 +251,15 @@ def quick_script(tree: str) -> tuple[str, str]:
             text, count = search.subn(replacement, text)
             if count != 1:
                 raise LookupError(f"{path.name} has {count} searches like {search.pattern}")
-        return path.name, f'import {{eventsOf, lookUp}} from "{tree}";{text}'
+        names = f'import "{scripts}/gradio_stream.js";import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
+        return path.name, names + text
     raise LookupError(f"There is no core-*.js in {SCRIPTS}")
 
 
-def quick_page(tree: str) -> list[Route]:
+def quick_page(scripts: str) -> list[Route]:
     """Serve `quick_script` in place of Gradio's; a version of Gradio that has another keeps its own."""
     try:
-        name, text = quick_script(tree)
+        name, text = quick_script(scripts)
     except LookupError:
         return []
     return [Route(f"/assets/{name}", lambda request: Response(text, media_type="text/javascript",

@@ -129,6 +129,14 @@ class Gate:
                 raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
             return message
 
+        async def answer(message: Message) -> None:  # which assets/gradio_stream.js reads
+            if listens and message.get("body", b"").startswith(gradio_private.END):
+                app.state.ended.update(names)
+            if joins and message["type"] == "http.response.start":
+                ended = app.state.ended[scope.get(gradio_private.JOINED)]
+                MutableHeaders(scope=message)["X-Streams-Ended"] = str(ended)
+            await send(message)
+
         with ExitStack() as stack:
             if call:
                 stack.callback(gradio_private.forget, app, call[1])
@@ -139,7 +147,7 @@ class Gate:
             if joins:
                 self._receiving[id(received)] = received
                 stack.callback(self._receiving.pop, id(received))
-            await self.app(scope, take, send)
+            await self.app(scope, take, answer)
         if scope["method"] == "POST":
             make_room(app)
 

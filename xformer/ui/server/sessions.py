@@ -40,6 +40,7 @@ async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
     gradio_private.keep_little(app)
     app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
+    app.state.ended = Counter()  # of each session: how many streams of answers the server has ended
     app.state.clients = dict[str, str]()  # the address that each session was last used from
     gradio_private.note_clients(app, app.state.clients.__setitem__)
     tasks = [asyncio.create_task(task) for task in (_sweep(app), _drop(app), _trim())]
@@ -90,14 +91,19 @@ def sweep(app: Any) -> None:
     """Forget sessions that ended and were not used for `KEPT` seconds; then, while all others hold more than
     `MOST_KEPT` bytes, the one that was used longest ago."""
     for session in gradio_private.ended(app, datetime.datetime.now() - datetime.timedelta(seconds=KEPT)):
-        forget(app, session)
+        _forget(app, session)
     sizes = {session: PAGE + weight(values) for session, values in gradio_private.sessions(app)}
     surplus = sum(sizes.values()) - MOST_KEPT
     for session, size in sizes.items():
         if surplus <= 0:
             break
-        forget(app, session)
+        _forget(app, session)
         surplus -= size
+
+
+def _forget(app: Any, session: str) -> None:
+    forget(app, session)
+    del app.state.ended[session]
 
 
 def make_room(app: Any) -> None:
@@ -115,4 +121,4 @@ def make_room(app: Any) -> None:
         session = next(session for session in kept if clients[session] == most)
         kept.remove(session)
         counts[most] -= 1
-        forget(app, session)
+        _forget(app, session)

@@ -1,0 +1,17 @@
+// Keeps an answer from being lost. Gradio's page gets all answers by one stream, which the server ends when nobody
+// waits for one; the next request opens another. But the reply to a request that was made just then may come before the
+// end of the stream: the page took that stream for open, and nobody would listen for the answer. So such a reply is
+// held back until the page has read the ends that the server sent before it: X-Streams-Ended, by
+// xformer/ui/server/middleware.py.
+const LONGEST = 1000;  // milliseconds; a connection that broke brings no end
+const ended = [];  // the streams whose end was read
+const request = globalThis.fetch;
+
+globalThis.fetch = async (what, how) => {
+  const {pathname} = new URL(what.url ?? what, document.baseURI);
+  if (pathname.endsWith('/queue/data')) what.signal.addEventListener('abort', () => ended.push(what));
+  const reply = await request(what, how), begun = performance.now();
+  const sent = Number(reply.headers.get('X-Streams-Ended'));
+  while (ended.length < sent && performance.now() < begun + LONGEST) await new Promise(done => setTimeout(done, 5));
+  return reply;
+};
