@@ -257,10 +257,11 @@ def test_pairs_written_for_training_come_along_but_for_what_is_held_out(server, 
 
 
 def test_all_pairs_written_for_training_come_with_the_program(written):
-    learned, new = map(read_marked_pairs, written)
-    assert len(learned) == 94_217 and len(new) == 16_749 and {row[2] for row in new} == {"written"}
-    assert len({row[:2] for row in (*learned, *new)}) == len(learned) + len(new)
-    assert {row[2] for row in learned} == {"written", "in-test", "entry"} and len(read_test_overlap(written[0])) == 99
+    first, words, prose = map(read_marked_pairs, written)
+    assert [len(rows) for rows in (first, words, prose)] == [94_217, 16_749, 18_102]
+    assert {row[2] for row in (*words, *prose)} == {"written"}
+    assert len({row[:2] for row in (*first, *words, *prose)}) == 94_217 + 16_749 + 18_102
+    assert {row[2] for row in first} == {"written", "in-test", "entry"} and len(read_test_overlap(written[0])) == 99
 
 
 def test_archive_fetched_by_hand_is_read_from_disk(tmp_path, capsys):

@@ -17,7 +17,8 @@ import numpy as np
 from xformer.results import Learned, Message, NearPair, UserError
 from xformer.strings import ASSETS, PACKAGE
 
-FILES = ASSETS / "learned.tsv.xz", PACKAGE / "training" / "data" / "written.tsv.xz"  # English, Spanish, a mark
+FILES = (ASSETS / "learned.tsv.xz",  # of English, Spanish and a mark
+         *(PACKAGE / "training" / "data" / f"{name}.tsv.xz" for name in ("written", "words", "prose")))
 SIDES = {("en", "es"): 0, ("es", "en"): 1}  # the column that a model reads, by its languages
 ORIGINS = {"written": "written", "in-test": "written", "entry": "entry", "pivot": "pivot"}  # by mark; others: tatoeba
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\n")  # a line feed stands for the beginning of a pair's text

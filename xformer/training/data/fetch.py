@@ -30,8 +30,8 @@ TIMEOUT = 30.0  # seconds without a byte
 LARGEST = 500_000_000  # bytes of a download, and of a file inside an archive
 PIECE = 1 << 16  # bytes read at a time
 DEV = 2000  # English sentences held out, or 2 % of them where that is less
-# Pairs written for this project, CC0. The models that ship have learned from the first file, not yet from the second.
-WRITTEN = tuple(map(Path(__file__).with_name, ("written.tsv.xz", "words.tsv.xz")))
+# Pairs written for this project, CC0.
+WRITTEN = tuple(map(Path(__file__).with_name, ("written.tsv.xz", "words.tsv.xz", "prose.tsv.xz")))
 FILES = ("train.tsv.xz", "dev.tsv", "written.tsv.xz")
 CREDITS = "ATTRIBUTION.txt"  # beside them
 BY_HAND = "or download it in a browser and give that file with --url file:///PATH"
