@@ -37,7 +37,7 @@ def back(models):
 def test_it_translates_spanish(back):
     typed = ["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"]
     said = [one.best.text for one in back.translate_many(typed)]
-    assert said == ["cat", "Where is my brother?", "Where's the library?"]
+    assert said == ["cat", "Where is my brother?", "Where is the library?"]
 
 
 def test_pairs_are_turned_round_for_it(models, back):
@@ -54,8 +54,8 @@ def test_gold_links_are_turned_round_for_it(back):
     kept = json.loads((REVERSE.path / "metrics.json").read_text())["alignment"]["best"]
     scores = evaluation.evaluate_alignment(back, read_gold())
     assert (scores.layer, scores.head, scores.reading) == (kept["layer"], kept["head"], kept["of"])
-    assert scores.best == pytest.approx(0.036, abs=1e-3)
-    assert evaluation.evaluate_alignment(back, read_gold(GOLD["es"])).best == pytest.approx(0.018, abs=1e-3)
+    assert scores.best == pytest.approx(0.028, abs=1e-3)
+    assert evaluation.evaluate_alignment(back, read_gold(GOLD["es"])).best == pytest.approx(0.021, abs=1e-3)
 
 
 def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
