@@ -200,5 +200,5 @@ def test_the_figure_that_ships_is_of_these_weights_and_calibrated(shipped):
     texts = "Good night.", hard, "blorp frindle"
     easy, strange, nonsense = (shipped.translate(text, ASKED).quality for text in texts)
     assert easy > 0.8 > 0.5 > strange and nonsense < 0.1
-    sure = shipped.translate("The international organization published information.", ASKED)
+    sure = shipped.translate("The university published international information.", ASKED)
     assert sure.quality == 0.99 < estimate(kept["weights"], features(len(sure.source_tokens), sure.best))
