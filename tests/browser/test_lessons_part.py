@@ -146,9 +146,9 @@ def test_the_glossary_is_filtered_and_shows_where_a_term_is_seen(visit_first):
 
 # Every lesson on the models that ship, from the first step to the summary
 
-TYPED = ("I think he is right, but she does not agree.", "She is bored.", "The cat sleeps.", "You should go.",
+TYPED = ("We could have won, but they played better.", "She is bored.", "The cat sleeps.", "You should go.",
          "A wonderful film, not boring for a minute.", "It is not good.", "I loved it.", "Hello.",
-         "My friend bought a red car.")
+         "My friend bought a red car.", "Have fun.")
 
 
 @pytest.fixture(scope="module")
