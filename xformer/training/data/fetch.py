@@ -21,6 +21,7 @@ from urllib.error import HTTPError, URLError
 from tqdm import tqdm
 
 from xformer import __version__
+from xformer.explain.learned import WRITTEN
 from xformer.results import UserError, refusing
 from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
 from xformer.training.options import TranslationDownload
@@ -30,8 +31,6 @@ TIMEOUT = 30.0  # seconds without a byte
 LARGEST = 500_000_000  # bytes of a download, and of a file inside an archive
 PIECE = 1 << 16  # bytes read at a time
 DEV = 2000  # English sentences held out, or 2 % of them where that is less
-# Pairs written for this project, CC0.
-WRITTEN = tuple(map(Path(__file__).with_name, ("written.tsv.xz", "words.tsv.xz", "prose.tsv.xz")))
 FILES = ("train.tsv.xz", "dev.tsv", "written.tsv.xz")
 CREDITS = "ATTRIBUTION.txt"  # beside them
 BY_HAND = "or download it in a browser and give that file with --url file:///PATH"
