@@ -9,6 +9,7 @@ const LINE = 20;  // pixels: the height of a line of the legend, and of a title 
 const LEAST = 13, BAR = 70, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
 const CELL = 20, GAP = 24;  // pixels: a column of each of three maps in a row, and what lies between them
 const MOST = 4;  // curves that are named at their ends; more of them have a legend
+const REST = 4;  // times as long as drawing took, in which whatever else a page has to do comes first
 const EDGE = 16;  // pixels around a picture in a file
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const measuring = document.createElement('canvas').getContext('2d');
@@ -212,6 +213,7 @@ export default function start({element, props, trigger, watch}) {
   let box = null;     // the element that Plotly draws in
   let figure = null;  // {data, layout}
   let draws = 0;
+  let rested = 0;     // until when a newer figure waits for a free moment
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
   const pair = () => figure.layout.meta?.pair ?? [];  // the sentence and its translation, of which it is
@@ -242,9 +244,10 @@ export default function start({element, props, trigger, watch}) {
     inside('.caption').textContent = title();
     Object.assign(inside('.plot'), {role: 'img', ariaLabel: title()});  // an image without a name is none
     const Plotly = await loadPlotly();
-    if (!isInWindow()) await new Promise(later =>
+    if (!isInWindow() || performance.now() < rested) await new Promise(later =>
       window.requestIdleCallback?.(later, {timeout: 1000}) ?? setTimeout(later));
     if (turn !== draws) return;  // a newer figure came meanwhile
+    const begun = performance.now();
     if (box !== inside('.plot')) {
       box = inside('.plot');
       followWidth();
@@ -255,6 +258,7 @@ export default function start({element, props, trigger, watch}) {
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;
+    rested = performance.now() + REST * (performance.now() - begun);
   }
 
   // Draws the figure again with its box. Only another width counts: drawing touches the box too.

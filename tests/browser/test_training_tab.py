@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.acts import contrasts, expect_fits, named, saved
+from xformer.ui.components import VERSION
 
 SHORT = "tab=training&part=live&live_task=copy&live_layers=1&live_steps=20"
 
@@ -57,6 +58,33 @@ def test_a_run_stops_at_once_and_the_presets_set_the_controls(visit):
     page.get_by_role("button", name="Post-norm with warm-up").click()
     page.wait_for_function("location.search.includes('live_order=post') && location.search.includes('live_warmup=')")
     expect_fits(page, 375)
+
+
+def test_a_page_that_is_sent_figures_faster_than_it_draws_leaves_some_out_and_ends_with_the_newest(visit):
+    page = visit()
+    drawn = page.evaluate("""async version => {
+        const {default: start} = await import(
+            new URL(`./scripts/${version}/plot.js?alone`, document.baseURI)), drawn = [];
+        window.Plotly = {react: (box, data) => {  // which takes 20 ms
+            for (const begun = performance.now(); performance.now() < begun + 20;);
+            drawn.push(data[0].y[0]);
+            box.on = () => {};
+        }};
+        const element = document.body.appendChild(document.createElement('div')), props = {value: null};
+        element.innerHTML = '<p class="caption"></p><div class="plot"></div>';
+        element.style = 'position: fixed; inset: 0';  // in the window
+        let changed;
+        start({element, props, trigger() {}, watch(name, then) { changed = then; }});
+        const {port1, port2} = new MessageChannel();
+        port1.onmessage = ({data: number}) => {
+            props.value = {figure: JSON.stringify({data: [{x: [0], y: [number]}], layout: {height: 200, margin: {}}})};
+            changed();
+        };
+        for (let number = 0; number < 40; number++) port2.postMessage(number);
+        while (drawn.at(-1) !== 39) await new Promise(next => setTimeout(next, 10));
+        return drawn;
+    }""", VERSION)
+    assert drawn[0] == 0 and drawn == sorted(drawn) and len(drawn) < 20
 
 
 def test_a_preset_sets_what_is_folded_away_too(visit):
