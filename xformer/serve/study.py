@@ -117,7 +117,9 @@ class Study(protocol.StudyService):
         Thread(target=run, name="live training", daemon=True).start()
         said: LiveWait | None = None
         try:
-            while there():
+            while True:
+                if not there():  # a page that was only slow is told the end
+                    halt.set()
                 read = self.clock()
                 wait = self.places.wait(mine)  # said in steps of 5 seconds: a page need not say a new one each time
                 told = None if wait is None else LiveWait(wait[0], 5 * math.ceil(wait[1] / 5) or 5)
