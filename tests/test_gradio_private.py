@@ -92,20 +92,21 @@ def test_a_page_that_is_long_in_coming_is_served(start):
     start(command=[sys.executable, "-c", SLOW], ready="It is served")
 
 
-def test_the_searches_in_the_tree_are_those_of_our_own_script():
-    """So many characters fewer, and nothing else is touched."""
-    name, text = gradio_private.quick_script("..")
-    own = (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")
+def test_the_searches_in_the_tree_are_those_of_our_own_script_and_the_clock_of_what_is_gone_stops():
+    """So many characters fewer, and more, and nothing else is touched."""
     imports = 'import "../gradio_stream.js";import {eventsOf, lookUp} from "../gradio_tree.js";'
+    (tree, text), (status, stops) = gradio_private.quick_scripts("..").items()
+    own, runs_on = ((gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in (tree, status))
     assert text.startswith(imports) and 100 < len(own) - len(text.removeprefix(imports)) < 250
-    assert len(gradio_private.quick_page("..")) == 1
+    assert status.startswith("statustracker") and 2 < len(stops) - len(runs_on) < 10
+    assert len(gradio_private.quick_page("..")) == 2
 
 
 def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(gradio_private, "SCRIPTS", tmp_path)
-    with pytest.raises(LookupError, match=r"There is no core-\*\.js"):
-        gradio_private.quick_script(".")
+    with pytest.raises(LookupError, match="There is not one script of each of core, statustracker in"):
+        gradio_private.quick_scripts(".")
     (tmp_path / "core-1.js").write_text("function Z(e,t){return null}")
-    with pytest.raises(LookupError, match=r"core-1\.js has 0 searches like"):
-        gradio_private.quick_script(".")
+    with pytest.raises(LookupError, match=r"core-1\.js has 0 places like"):
+        gradio_private.quick_scripts(".")
     assert gradio_private.quick_page(".") == []

@@ -495,6 +495,27 @@ def test_no_answer_is_lost_where_the_end_of_the_answers_before_it_comes_late(vis
     assert page.evaluate("lateEnds") > 3
 
 
+def test_a_page_that_has_arrived_draws_nothing_more(visit, learned_pairs):
+    """The clock of Gradio's "Loading" went on for ever, sixty times a second."""
+    page = visit()
+    page.add_init_script("""
+        window.next = window.requestAnimationFrame.bind(window);
+        window.asked = 0;
+        window.requestAnimationFrame = what => { asked++; return next(what); };""")
+    page.reload()
+    wait_until_settled(page)
+    quiet = page.evaluate("""async () => {
+        let quiet = 0;
+        for (let frames = 0; quiet < 20 && frames < 1000; frames++) {
+            asked = 0;
+            await new Promise(next);
+            quiet = asked ? 0 : quiet + 1;  // in a row
+        }
+        return quiet;
+    }""")
+    assert quiet == 20
+
+
 def test_two_people_see_their_own_sentences(visit, learned_pairs):
     one, two = visit(), visit(somebody_else=True)
     for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):

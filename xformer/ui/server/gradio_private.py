@@ -41,13 +41,16 @@ MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minu
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
-# Of Gradio's page: its scripts; and the two searches in its tree that `quick_script` replaces.
+# Of Gradio's page: its scripts; and by the beginning of a script's name what `quick_scripts` replaces in it: two
+# searches in the tree of components; the clock of a status, which went on for ever where the status was taken away.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
-SEARCHES = (
+REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
                 r"\3\.children\)\{let \3=\2\(\5,\4\);if\(\3\)return \3\}return null\}"), r"\1return lookUp(\3,\4)}"),
     (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
-                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);"))
+                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);")),
+            "statustracker": (
+    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),)}
 
 # Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
 # page, which is off.
@@ -237,33 +240,41 @@ def forget(app: Any, session: str) -> None:
     queue.pending_messages_per_session.pop(session, None)
 
 
-def quick_script(scripts: str) -> tuple[str, str]:
-    """Gradio's script of the tree of components, with its searches replaced by those of assets/gradio_tree.js, and
-    assets/gradio_stream.js before it: its name and text. scripts: the folder of these, seen from Gradio's script.
+def quick_scripts(scripts: str) -> dict[str, str]:
+    """Scripts of Gradio by name, with `REPLACED`, and assets/gradio_stream.js before the first. scripts: the folder of
+    this and of assets/gradio_tree.js, seen from Gradio's scripts.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
-    for every component through all events: here most of the time from a click to the picture.
-    Raises LookupError where Gradio's script is not as it was tried.
+    for every component through all events: here most of the time from a click to the picture. The clock of its first
+    status, "Loading", drew the page anew sixty times a second: a tenth of a core.
+    Raises LookupError where a script is not as it was tried.
     """
-    for path in SCRIPTS.glob("core-*.js"):
-        text = path.read_text(encoding="utf-8")
-        for search, replacement in SEARCHES:
-            text, count = search.subn(replacement, text)
-            if count != 1:
-                raise LookupError(f"{path.name} has {count} searches like {search.pattern}")
-        names = f'import "{scripts}/gradio_stream.js";import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
-        return path.name, names + text
-    raise LookupError(f"There is no core-*.js in {SCRIPTS}")
+    made = dict[str, str]()
+    for begins, replaced in REPLACED.items():
+        for path in SCRIPTS.glob(f"{begins}-*.js"):
+            made[path.name] = path.read_text(encoding="utf-8")
+            for search, replacement in replaced:
+                made[path.name], count = search.subn(replacement, made[path.name])
+                if count != 1:
+                    raise LookupError(f"{path.name} has {count} places like {search.pattern}")
+    if len(made) != len(REPLACED):
+        raise LookupError(f"There is not one script of each of {', '.join(REPLACED)} in {SCRIPTS}")
+    first = next(iter(made))
+    made[first] = (f'import "{scripts}/gradio_stream.js";'
+                   f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";{made[first]}')
+    return made
 
 
 def quick_page(scripts: str) -> list[Route]:
-    """Serve `quick_script` in place of Gradio's; a version of Gradio that has another keeps its own."""
+    """Serve `quick_scripts` in place of Gradio's; a version of Gradio that has others keeps its own."""
+    def route(name: str, text: str) -> Route:
+        return Route(f"/assets/{name}", lambda request: Response(text, media_type="text/javascript",
+                                                                 headers={"Cache-Control": "max-age=86400"}))
+
     try:
-        name, text = quick_script(scripts)
+        return [route(*one) for one in quick_scripts(scripts).items()]
     except LookupError:
         return []
-    return [Route(f"/assets/{name}", lambda request: Response(text, media_type="text/javascript",
-                                                              headers={"Cache-Control": "max-age=86400"}))]
 
 
 def hide_endpoints(demo: gr.Blocks) -> None:
