@@ -198,7 +198,7 @@ def test_an_installed_package_translates_reads_and_says_where_its_files_are(inst
 def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
     (package,) = installed.parent.rglob("site-packages/xformer")
     data = ROOT / "xformer" / "training" / "data"
-    for name in ("carriers.tsv", "fillings.json", "written.tsv.xz", "words.tsv.xz", "prose.tsv.xz"):
+    for name in ("carriers.tsv", "fillings.json", "written.tsv.xz", "words.tsv.xz", "prose.tsv.xz", "texts.tsv.xz"):
         assert (package / "training" / "data" / name).read_bytes() == (data / name).read_bytes()
     code = ("from random import Random; from xformer.training.data import copied, fetch; "
             "copied.draw(Random(0)); print(all(file.is_file() for file in fetch.WRITTEN))")
