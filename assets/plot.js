@@ -213,7 +213,7 @@ export default function start({element, props, trigger, watch}) {
   let box = null;     // the element that Plotly draws in
   let figure = null;  // {data, layout}
   let draws = 0;
-  let rested = 0;     // until when a newer figure waits for a free moment
+  let restUntil = 0;  // before this time a newer figure waits for a free moment
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
   const pair = () => figure.layout.meta?.pair ?? [];  // the sentence and its translation, of which it is
@@ -244,7 +244,7 @@ export default function start({element, props, trigger, watch}) {
     inside('.caption').textContent = title();
     Object.assign(inside('.plot'), {role: 'img', ariaLabel: title()});  // an image without a name is none
     const Plotly = await loadPlotly();
-    if (!isInWindow() || performance.now() < rested) await new Promise(later =>
+    if (!isInWindow() || performance.now() < restUntil) await new Promise(later =>
       window.requestIdleCallback?.(later, {timeout: 1000}) ?? setTimeout(later));
     if (turn !== draws) return;  // a newer figure came meanwhile
     const begun = performance.now();
@@ -258,7 +258,7 @@ export default function start({element, props, trigger, watch}) {
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;
-    rested = performance.now() + REST * (performance.now() - begun);
+    restUntil = performance.now() + REST * (performance.now() - begun);
   }
 
   // Draws the figure again with its box. Only another width counts: drawing touches the box too.

@@ -104,9 +104,9 @@ def test_the_searches_in_the_tree_are_those_of_our_own_script_and_the_clock_of_w
 
 def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(gradio_private, "SCRIPTS", tmp_path)
-    with pytest.raises(LookupError, match="There is not one script of each of core, statustracker in"):
+    with pytest.raises(LookupError, match=r"There is no core-\*\.js"):
         gradio_private.quick_scripts(".")
     (tmp_path / "core-1.js").write_text("function Z(e,t){return null}")
-    with pytest.raises(LookupError, match=r"core-1\.js has 0 places like"):
+    with pytest.raises(LookupError, match=r"core-1\.js has 0 searches like"):
         gradio_private.quick_scripts(".")
     assert gradio_private.quick_page(".") == []

@@ -41,8 +41,8 @@ MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minu
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
-# Of Gradio's page: its scripts; and by the beginning of a script's name what `quick_scripts` replaces in it: two
-# searches in the tree of components; the clock of a status, which went on for ever where the status was taken away.
+# Of Gradio's page: its scripts; and by the beginning of a script's name what `quick_scripts` replaces in it. In the
+# tree of components that is two searches; in a status, the clock, which ran for ever where the status was taken away.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
@@ -240,29 +240,32 @@ def forget(app: Any, session: str) -> None:
     queue.pending_messages_per_session.pop(session, None)
 
 
+def _changed(begins: str) -> tuple[str, str]:
+    """A script of Gradio whose name begins so: its name, and its text with `REPLACED`. Raises LookupError where it is
+    not as it was tried."""
+    for path in SCRIPTS.glob(f"{begins}-*.js"):
+        text = path.read_text(encoding="utf-8")
+        for search, replacement in REPLACED[begins]:
+            text, count = search.subn(replacement, text)
+            if count != 1:
+                raise LookupError(f"{path.name} has {count} searches like {search.pattern}")
+        return path.name, text
+    raise LookupError(f"There is no {begins}-*.js in {SCRIPTS}")
+
+
 def quick_scripts(scripts: str) -> dict[str, str]:
-    """Scripts of Gradio by name, with `REPLACED`, and assets/gradio_stream.js before the first. scripts: the folder of
-    this and of assets/gradio_tree.js, seen from Gradio's scripts.
+    """The texts of two scripts of Gradio by their names: that of the tree of components, which searches as
+    assets/gradio_tree.js does and has assets/gradio_stream.js before it, and that of the status of a component, whose
+    clock stops. scripts: the folder of these, seen from Gradio's scripts.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
-    for every component through all events: here most of the time from a click to the picture. The clock of its first
-    status, "Loading", drew the page anew sixty times a second: a tenth of a core.
-    Raises LookupError where a script is not as it was tried.
+    for every component through all events: here most of the time from a click to the picture. Gradio never stops the
+    clock of the status "Loading": the browser drew the page sixty times a second, which took a tenth of a core.
+    Raises LookupError where a script of Gradio is not as it was tried.
     """
-    made = dict[str, str]()
-    for begins, replaced in REPLACED.items():
-        for path in SCRIPTS.glob(f"{begins}-*.js"):
-            made[path.name] = path.read_text(encoding="utf-8")
-            for search, replacement in replaced:
-                made[path.name], count = search.subn(replacement, made[path.name])
-                if count != 1:
-                    raise LookupError(f"{path.name} has {count} places like {search.pattern}")
-    if len(made) != len(REPLACED):
-        raise LookupError(f"There is not one script of each of {', '.join(REPLACED)} in {SCRIPTS}")
-    first = next(iter(made))
-    made[first] = (f'import "{scripts}/gradio_stream.js";'
-                   f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";{made[first]}')
-    return made
+    (tree, text), (status, stops) = map(_changed, REPLACED)
+    imports = f'import "{scripts}/gradio_stream.js";import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
+    return {tree: imports + text, status: stops}
 
 
 def quick_page(scripts: str) -> list[Route]:
