@@ -160,8 +160,7 @@ def verify(args: argparse.Namespace) -> None:
     checkpoint.load(folder, summary.kind.model)
     print(f"files       {', '.join(checkpoint.FILES)} fit together: a {summary.kind.name} of {summary.parameters:,} "
           f"parameters, {summary.config.vocab_size:,} pieces")
-    damaged = list(repository.damaged(folder))
-    if damaged:
+    if damaged := list(repository.damaged(folder)):
         raise UserError(f"The file {folder / damaged[0]} is not what the Hub sent; delete it and fetch it again with "
                         f"“python -m xformer checkpoint pull {summary.name}”.")
     print(f"identity    {summary.identity}")

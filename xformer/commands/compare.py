@@ -61,8 +61,7 @@ def report(compared: Comparison) -> str:
     of_sources, of_targets = aligned(*sources), aligned(*targets)
     lines = []
     for side, name in enumerate("AB"):
-        lines += [f"{name}  {marked(sources[side], of_sources, side)}",
-                  f"   {marked(targets[side], of_targets, side)}"]
+        lines += [f"{name}  {marked(sources[side], of_sources, side)}", f"   {marked(targets[side], of_targets, side)}"]
     lines += ["", f"{'log-probability of':20}{'after A':>10}{'after B':>10}"]
     for translation, name in enumerate("AB"):
         after = (compared.totals[source][translation] for source in range(2))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from xformer.results import BeamTree, Sentiment, Translation, UserError
+from xformer.results import BeamTree, Sentiment, Translation, UserError, refusing
 
 Result = TypeVar("Result", Translation, Sentiment, BeamTree)
 BLOCK = 64  # lines that are computed at once
@@ -55,8 +55,7 @@ def _blocks() -> Iterator[list[str]]:
     """Yield lines of standard input, many at a time from a file or pipe, one by one where a person types."""
     if isinstance(sys.stdin, io.TextIOWrapper):  # in the C locale, Python would take any bytes
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")
-    try:
+    with refusing(UnicodeDecodeError, lambda error: (
+            f"Standard input is not UTF-8 text ({error.reason}); convert it first.")):
         while block := [*islice(sys.stdin, 1 if sys.stdin.isatty() else BLOCK)]:
             yield block
-    except UnicodeDecodeError as error:
-        raise UserError(f"Standard input is not UTF-8 text ({error.reason}); convert it first.") from error

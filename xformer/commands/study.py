@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
+from xformer.results import refusing
 from xformer.strings import ASSETS
 from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, GenerationRuns, PretrainingRuns, StudyRuns
 
@@ -89,12 +90,9 @@ def generations(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print a line for each sub-layer: its place, the norm in a post-norm model, and in a pre-norm one."""
     from xformer.explain.gradients import gradients_at_the_beginning, untrained
-    from xformer.results import UserError
-    try:
+    with refusing(ValueError, lambda error: f"There is no such model: {error}."):
         post, pre = (gradients_at_the_beginning(untrained(args.n_layers, args.d_model, norm), args.seed)
                      for norm in ("post", "pre"))
-    except ValueError as error:
-        raise UserError(f"There is no such model: {error}.") from error
     print(f"{'stack':8} {'layer':>5}  {'sub-layer':16} {'post-norm':>9} {'pre-norm':>9}")
     for a, b in zip(post, pre, strict=True):
         print(f"{a.stack:8} {a.layer:5}  {a.sublayer:16} {a.norm:9.3f} {b.norm:9.3f}")

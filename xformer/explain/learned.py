@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from xformer.results import Learned, Message, NearPair, UserError
+from xformer.results import Learned, Message, NearPair, refusing
 from xformer.strings import ASSETS, PACKAGE
 
 # Pairs written for this project, CC0; `data translation` writes them too. No model that ships learned from the last.
@@ -35,10 +35,9 @@ def plain(text: str) -> str:
 @cache
 def shipped() -> bytes:
     """The pairs that ship, one a line. Raises UserError where a file is missing or broken."""
-    try:
+    with refusing((OSError, lzma.LZMAError), lambda _: (
+            Message.of("learned_missing", files=" + ".join(path.name for path in FILES)))):
         return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
-    except (OSError, lzma.LZMAError) as error:
-        raise UserError(Message.of("learned_missing", files=" + ".join(path.name for path in FILES))) from error
 
 
 class Index:

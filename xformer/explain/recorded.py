@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError
+from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError, refusing
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
@@ -125,13 +125,12 @@ def read(path: Path) -> Recorded:
     """Read recorded runs; broken runs are left out and counted. Raises UserError if the file as a whole is broken."""
     from pydantic import ConfigDict, TypeAdapter  # a quarter of a second, which programs without runs need not wait
 
-    try:
+    with refusing((OSError, ValueError, TypeError, KeyError, RecursionError), lambda _: (
+            Message.of("recorded_broken", file=path.name))):
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
         stored = json.loads(path.read_text(encoding="utf-8"))
         about, runs = dict(stored["about"]), list(stored["runs"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UserError(Message.of("recorded_broken", file=path.name)) from error
     reader, courses = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False)), []
     for run in runs:
         with suppress(ValueError):
@@ -143,7 +142,5 @@ def read(path: Path) -> Recorded:
 def read_pretraining(path: Path) -> PretrainingStudy:
     """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
     from pydantic import TypeAdapter
-    try:
+    with refusing((OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)):
         return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UserError(Message.of("shares_broken", file=path.name)) from error

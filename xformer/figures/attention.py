@@ -10,13 +10,12 @@ from xformer.explain import maps
 from xformer.explain.alignment import READINGS
 from xformer.figures.labels import percent, place, shown
 from xformer.pieces import joined, words
-from xformer.results import Head, Maps, Trace
+from xformer.results import SIDES, Head, Maps, Trace
 from xformer.strings import ENGLISH, Language
 
 SHOW = ("head", "mean", "max", "rollout")
 VIEWS = ("auto", "heatmap", "arcs")  # auto: arcs in a narrow window
 ROWS = ("own", "predicted")  # a decoder's rows are labelled with the word that the head reads, or with the next word
-SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
 
 
 @dataclass(frozen=True)

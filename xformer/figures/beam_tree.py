@@ -112,8 +112,7 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
         return say("tree_later_won")
     if ends := [place for end, place in places(tree).items() if end in descendants]:
         return say("tree_later_ended", place=min(ends))
-    ended = [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]
-    if ended:
+    if ended := [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]:
         return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)
     # A branch that is kept at a step either has a continuation that is kept at the next, or has died out.
     last = max(tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept")

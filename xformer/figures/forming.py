@@ -44,12 +44,10 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
     chosen moment."""
     say, places = language.say, list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
-    hover, data = f"%{{fullData.name}}: %{{y:.3f}}{END}", list[go.Scatter]()
-    for other in Head.every("cross", layers, heads):
-        if other != head:
-            data.append(line(places, error_course(moments, other, better_reading(moments, other)),
-                             place(other, language), GREY, hover, width=1, mode="lines", opacity=0.5,
-                             showlegend=False))
+    hover = f"%{{fullData.name}}: %{{y:.3f}}{END}"
+    data = [line(places, error_course(moments, other, better_reading(moments, other)), place(other, language), GREY,
+                 hover, width=1, mode="lines", opacity=0.5, showlegend=False)
+            for other in Head.every("cross", layers, heads) if other != head]
     own = error_course(moments, head, reading)
     data += [line(places, own, place(head, language), BLUE, hover),
              go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),

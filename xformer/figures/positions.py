@@ -58,12 +58,11 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
 def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: Language = ENGLISH) -> go.Figure:
     """Plot chosen dimensions as curves over the positions."""
     say, d_model = language.say, rows.shape[1]
-    lines = list[go.Scatter]()
-    for colour, dimension in zip(LINES * len(dimensions), dimensions, strict=False):
-        wave = explain.wavelengths(d_model, base)[dimension // 2]
-        lines.append(line(
-            None, rows[:, dimension], say("pos_curve", dimension=dimension, wavelength=_number(wave)), colour,
-            f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{END}", marker={"size": 4}))
+    waves = explain.wavelengths(d_model, base)
+    lines = [line(None, rows[:, dimension], say("pos_curve", dimension=dimension,
+                                                wavelength=_number(waves[dimension // 2])),
+                  colour, f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{END}", marker={"size": 4})
+             for colour, dimension in zip(LINES * len(dimensions), dimensions, strict=False)]
     return go.Figure(lines, layout(
         say("pos_plot_curves", base=_base(base)), x=axis(say("pos_position")),
         y=axis(say("pos_value"), range=[-1.08, 1.08])))

@@ -29,8 +29,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
     for which, stack, domain in zip(("", "2"), ("encoder", "decoder"), domains, strict=True):
         for norm, every in found.items():
             for name, (dash, mark) in SUBLAYERS.items():
-                some = [one for one in every if (one.stack, one.sublayer) == (stack, name)]
-                if some:
+                if some := [one for one in every if (one.stack, one.sublayer) == (stack, name)]:
                     traces.append(line(
                         [one.layer for one in some], [one.norm for one in some],
                         f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}", COLOURS[norm],
@@ -256,8 +255,7 @@ def key_of(course: TrainingCourse) -> str:
                                   str(one.seed))))
 
 
-def recorded_table(found: Kinds, question: str, chosen: TrainingCourse | None,
-                   language: Language = ENGLISH) -> str:
+def recorded_table(found: Kinds, question: str, chosen: TrainingCourse | None, language: Language = ENGLISH) -> str:
     """Tabulate the answers to a question, a row for the runs that differ only in their seed; HTML."""
     rows = [(recorded_name(runs[0], question, language), chosen in runs, len(runs),
              sum(verdict(one).key in ("run_diverged", "run_no_number") for one in runs),

@@ -62,13 +62,10 @@ def text_of(trace: Trace, word: Word) -> str:
 
 def choices(trace: Trace) -> list[tuple[str, str]]:
     """List every word of both sentences, without special pieces: a label, and the word in the form of a lock."""
-    found = []
-    for side, letters in LETTERS.items():
-        pieces = pieces_of(trace, side)
-        for group, text in zip(words(pieces), joined(pieces), strict=True):
-            if text not in SPECIAL.values() and any(letter.isalnum() for letter in text):
-                found.append((f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}"))
-    return found
+    sides = ((letters, pieces_of(trace, side)) for side, letters in LETTERS.items())
+    return [(f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}") for letters, pieces in sides
+            for group, text in zip(words(pieces), joined(pieces), strict=True)
+            if text not in SPECIAL.values() and any(map(str.isalnum, text))]
 
 
 def moved(word: Word, old: Trace, new: Trace) -> Word | None:

@@ -86,8 +86,7 @@ def check(folder: Path) -> ModelCard:
     """Read the card of a checkpoint. Raises UserError if it lacks metadata or does not fit the files beside it."""
     path, summary = folder / "README.md", checkpoint.examine(folder)
     card = read(path)
-    missing = [key for key in WANTED if not card.data.get(key)]
-    if missing:
+    if missing := [key for key in WANTED if not card.data.get(key)]:
         raise UserError(f"The metadata of {path} lacks {', '.join(missing)}; add it at its beginning.")
     if card.data["pipeline_tag"] != summary.kind.task:
         raise UserError(f"The metadata of {path} says “pipeline_tag: {card.data['pipeline_tag']}”, but a "

@@ -159,9 +159,8 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
                             f"vocabulary, so their weights cannot be averaged; name runs of the same model.")
     shares = [share / sum(share for _, share in parts) for _, share in parts]
     states = [one.model.state_dict() for one in (first, *others)]
-    first.model.load_state_dict({name: torch.stack([share * state[name] for share, state in zip(shares, states,
-                                                                                              strict=True)]).sum(dim=0)
-                                 for name in states[0]})
+    first.model.load_state_dict({name: torch.stack([
+        share * state[name] for share, state in zip(shares, states, strict=True)]).sum(dim=0) for name in states[0]})
     save(out, first.model, first.tokenizer, {"averaged": [
         {"name": one.name, "identity": one.identity, "share": round(share, 4)}
         for one, share in zip((first, *others), shares, strict=True)]})
@@ -198,8 +197,7 @@ def require(folder: Path, train: str = "translation") -> None:
     if not folder.is_dir():
         raise UserError(f"There is no checkpoint folder at {folder}; check the path, or train one with "
                         f"“python -m xformer train {train}”.")
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
+    if missing := [name for name in FILES if not (folder / name).is_file()]:
         pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES and p.name != "state.pt")
         if "model.safetensors" in missing and pickles:
             raise UserError(f"The checkpoint {folder} offers {pickles[0]}, which can run code when it is read; only "
@@ -270,17 +268,16 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
     Raises UserError if the file is not complete, or a tensor's type is not one of TYPES.
     """
-    try:
-        with enough_memory(path), safe_open(path, "pt") as file:
-            stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            for name, tensor in sorted(stored.items()):
-                if tensor.get_dtype() not in TYPES:
-                    raise UserError(f"The weights in {path} are of a type that is not read: {name} is "
-                                    f"{tensor.get_dtype()}, wanted {' or '.join(TYPES)}; convert them with the "
-                                    f"safetensors package, or {FIX}.")
-            return {name: tuple(tensor.get_shape()) for name, tensor in stored.items()}
-    except (SafetensorError, OSError) as error:
-        raise UserError(f"The file {path} is truncated or not in safetensors format; {FIX}.") from error
+    with refusing((SafetensorError, OSError), lambda _: (
+            f"The file {path} is truncated or not in safetensors format; {FIX}.")), enough_memory(path), safe_open(
+            path, "pt") as file:
+        stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        for name, tensor in sorted(stored.items()):
+            if tensor.get_dtype() not in TYPES:
+                raise UserError(f"The weights in {path} are of a type that is not read: {name} is "
+                                f"{tensor.get_dtype()}, wanted {' or '.join(TYPES)}; convert them with the safetensors "
+                                f"package, or {FIX}.")
+        return {name: tuple(tensor.get_shape()) for name, tensor in stored.items()}
 
 
 @contextmanager

@@ -61,8 +61,7 @@ def read_moments(folder: Path) -> Moments | None:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         moments = tuple(Moment(_whole(moment["step"]), _finite(moment["seconds"]), _whole(moment["seen"]),
                                _finite(moment["done"])) for moment in about["moments"])
-        courses = tuple(_course(number, course, arrays, len(moments))
-                        for number, course in enumerate(about["courses"]))
+        courses = tuple(_course(number, course, arrays, len(moments)) for number, course in enumerate(about["courses"]))
         errors = arrays.get("errors", np.zeros((len(moments), 2, 0, 0), np.float32))
         if not moments or not courses:
             raise ValueError("it holds no moment")

@@ -192,7 +192,9 @@ def made(folder: Path) -> Iterator[Path]:
     Raises UserError if it cannot be written, or is there already.
     """
     checkpoint.vacant(folder)
-    try:
+    with refusing(OSError, lambda error: (
+            f"The checkpoint cannot be written to {folder} ({error.strerror}); name a folder that is empty or not "
+            f"there yet.")):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
             new = Path(temporary) / folder.name
@@ -201,9 +203,6 @@ def made(folder: Path) -> Iterator[Path]:
             if folder.is_dir():
                 folder.rmdir()
             new.rename(folder)
-    except OSError as error:
-        raise UserError(f"The checkpoint cannot be written to {folder} ({error.strerror}); name a folder that is empty "
-                        f"or not there yet.") from error
 
 
 def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
@@ -293,11 +292,9 @@ def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None
 
 def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
     """Raise UserError if a repository lacks files of a checkpoint or offers files that could run code."""
-    pickles = sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES)
-    if pickles:
+    if pickles := sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES):
         raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
-    missing = [file for file in checkpoint.FILES if file not in files]
-    if missing:
+    if missing := [file for file in checkpoint.FILES if file not in files]:
         raise UserError(Message.of("hub_error_lacks", name=str(name), files=", ".join(missing)))
 
 

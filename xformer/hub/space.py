@@ -24,8 +24,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
     for path in sorted(path for name in FOLDERS for path in (root / name).rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             files[path.relative_to(root).as_posix()] = path
-    missing = [name for name in (*FILES, *FOLDERS) if not (root / name).exists()]
-    if missing:
+    if missing := [name for name in (*FILES, *FOLDERS) if not (root / name).exists()]:
         raise UserError(f"There is no {' and no '.join(missing)} in {root}, and a Space needs it; run this in a whole "
                         f"copy of the repository.")
     variables: dict[str, str | None] = {"GRADIO_MCP_SERVER": "True" if mcp else None}

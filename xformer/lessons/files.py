@@ -13,7 +13,7 @@ from typing import Any
 
 from xformer.lessons.checks import PLACES
 from xformer.lessons.scene import CHECKS
-from xformer.results import Message, UserError
+from xformer.results import Message, refusing
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 
 FOLDER, GLOSSARY, LECTURES = ASSETS / "lessons", ASSETS / "glossary.json", ASSETS / "lectures.json"
@@ -126,20 +126,18 @@ def lectures() -> dict[str, Lecture]:
 def read(path: Path) -> Lesson:
     """Read a lesson. Raises UserError, a sentence that names the file and the step, where it cannot be used."""
     stored = _stored(path)
-    try:
+    with refusing((ValueError, TypeError, AttributeError), lambda error: (
+            Message.of("error_lesson", file=path.name, reason=str(error)))):
         steps = tuple(step(one, f"step {number}") for number, one in enumerate(stored.get("steps", ()), 1))
         if not steps or not isinstance(stored.get("minutes"), int):
             raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
         return Lesson(path.stem, _text(stored.get("title"), "title", MOST_WORDS), stored["minutes"], steps)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
 
 
 def _stored(path: Path) -> dict[str, Any]:
-    try:
+    with refusing((OSError, ValueError, TypeError), lambda error: (
+            Message.of("error_lesson", file=path.name, reason=str(error)))):
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
 
 
 def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:

@@ -15,7 +15,7 @@ from typing import Any
 
 from xformer.lessons import files
 from xformer.lessons.files import HINTS, MOST_WORDS, Lesson, Step
-from xformer.results import Message, UserError
+from xformer.results import Message, UserError, refusing
 from xformer.strings import ENGLISH, SPANISH
 
 MARK = "~"  # before the data, where an address names a lesson
@@ -85,7 +85,9 @@ def _unpacked(data: str) -> dict[str, Any]:
     if len(data) > LONGEST:
         raise UserError(Message.of("error_class_long", characters=len(data), limit=LONGEST))
     text = b""
-    try:
+    with refusing((ValueError, TypeError, RecursionError, zlib.error), lambda _: (
+            Message.of("error_class_large", limit=MOST_BYTES) if len(text) > MOST_BYTES else
+            Message.of("error_class_data"))):
         if not re.fullmatch("[A-Za-z0-9_-]+", data):
             raise ValueError("no base64url")
         unpacker = zlib.decompressobj()
@@ -95,14 +97,12 @@ def _unpacked(data: str) -> dict[str, Any]:
         stored = dict(json.loads(text))
         json.dumps(stored, ensure_ascii=False).encode()  # half a character cannot be sent on
         return stored
-    except (ValueError, TypeError, RecursionError, zlib.error) as error:
-        raise UserError(Message.of("error_class_large", limit=MOST_BYTES) if len(text) > MOST_BYTES else
-                        Message.of("error_class_data")) from error
 
 
 def _step(stored: Any, number: int, code: str) -> Step:
     """A step as files have it, with the teacher's texts in the one language that they have."""
-    try:
+    with refusing((ValueError, TypeError, AttributeError, LookupError), lambda _: (
+            Message.of("error_class_step", step=number))):
         text, question, address = stored["text"], stored.get("question") or {}, stored.get("address", {})
         asked, hints = question.get("ask", ""), question.get("hints", [])
         if not isinstance(hints, list):
@@ -117,10 +117,6 @@ def _step(stored: Any, number: int, code: str) -> Step:
             raise ValueError("what no step of a class has")
         whole = {"address": address, "text": _twice(text), **({"question": _question(question)} if question else {})}
         step = files.step(whole, f"step {number}", hints=0)
-    except UserError:
-        raise
-    except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise UserError(Message.of("error_class_step", step=number)) from error
     if step.question:
         ask = {code: asked} if asked else step.question.ask
         step = replace(step, question=replace(step.question, ask=ask, hints=tuple({code: one} for one in hints)))

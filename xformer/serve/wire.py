@@ -26,6 +26,7 @@ RECORDS: dict[str, type] = {name: kind for name, kind in vars(results).items()
 SEQUENCES: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}
 NUMBERS = "biufc"  # kinds of numpy dtypes that are read
 LARGEST = 1 << 63  # whole numbers must be below, to fit a tensor
+_hints = cache(get_type_hints)
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}
 
 
@@ -97,11 +98,6 @@ def _record(kind: type, values: dict[str, Any]) -> Any:
         _check(f"field {name} of {kind.__name__}", value, _hints(kind)[name])
     with refusing(ValueError, lambda error: f"The record {kind.__name__} is not valid: {error}."):
         return kind(**values)
-
-
-@cache
-def _hints(annotated: Any) -> dict[str, Any]:
-    return get_type_hints(annotated)
 
 
 def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:

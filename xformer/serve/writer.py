@@ -82,8 +82,7 @@ class Writer(OfReviews[LanguageModel], WriterService):
         if pieces > self.limit:
             raise UserError(Message.of("lm_long", pieces=pieces, limit=self.limit))
 
-    def _scored(self, text: str, tokens: Sequence[int], options: Options, warnings: tuple[Message, ...] = ()
-                ) -> Scored:
+    def _scored(self, text: str, tokens: Sequence[int], options: Options, warnings: tuple[Message, ...] = ()) -> Scored:
         self._check(len(tokens))
         with self.guard.work(), torch.inference_mode():
             use_threads(len(tokens) // 32)

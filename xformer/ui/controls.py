@@ -205,8 +205,7 @@ def some_heads(language: Language, stack: str = "") -> Callable[[TranslationServ
 def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
     """List every head of a model, or of some of its stacks."""
     info = service.info
-    return tuple(Head(stack, layer, head) for stack in stacks or STACKS
-                 for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
+    return tuple(head for stack in stacks or STACKS for head in Head.every(stack, info.layers(stack), info.n_heads))
 
 
 def head_label(head: Head, language: Language) -> str:
@@ -278,18 +277,15 @@ class Controls(dict[str, Control]):
             {**wanted.properties(), **properties({**defaults, key: wanted.default})}).items()
             if name in signature(make).parameters}
         component = make(value=_own(wanted.default), **{**made_with, **fixed})
-        self._put(Control(key, of, component, properties, always, made_with))
+        self.include({key: Control(key, of, component, properties, always, made_with)})
         return component
 
-    def _put(self, control: Control) -> None:
-        if control.key in self:
-            raise ValueError(f"two controls have the key {control.key!r}")
-        self[control.key] = control
-
-    def include(self, others: Controls) -> None:
+    def include(self, others: Mapping[str, Control]) -> None:
         """Add the controls of another part of the page after the own ones; raises ValueError for a key twice."""
-        for control in others.values():
-            self._put(control)
+        for key, control in others.items():
+            if key in self:
+                raise ValueError(f"two controls have the key {key!r}")
+            self[key] = control
 
     def named(self, *keys: str) -> dict[str, Any]:
         """List components by their keys, all if none are given, as inputs and outputs of handlers."""
@@ -378,8 +374,7 @@ def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
         if not isinstance(update, dict):
             steps[1][component] = update
             continue
-        properties = {name: value for name, value in update.items() if name not in ("value", "__type__")}
-        if properties:
+        if properties := {name: value for name, value in update.items() if name not in ("value", "__type__")}:
             steps[0][component] = gr.update(**properties)
         if "value" in update:
             steps[1][component] = update["value"]

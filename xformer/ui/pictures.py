@@ -143,8 +143,7 @@ class Pictures:
             changes += [getattr(self.controls[name].component, "change" if name in by_change else "input")
                         for name in names if name in self.controls]
             if not late or self.ticks:
-                gr.on([*told, *changes], **{"trigger_mode": "always_last", **how,
-                                            **self.listener(problem, late=late)})
+                gr.on([*told, *changes], **{"trigger_mode": "always_last", **how, **self.listener(problem, late=late)})
 
     def listener(self, problem: gr.HTML | None = None, action: Function | None = None, late: bool = False,
                  inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None) -> Listener:

@@ -141,7 +141,9 @@ def _why(part: Layout, pictures: Pictures) -> None:
             late("proof", gr.HTML(elem_classes="summary"), check_rotation)
         with gr.Column(min_width=300):
             heading("noise")
-            late("confusion", part.plot("pos-noise"), draw_confusion)
+            late("confusion", part.plot("pos-noise"), lambda length, d_model, base_power, language: figures.confusion(
+                {base: _confusion(length, d_model, base) for base in _bases(base_power)}, NOISE, length, d_model,
+                language))
 
 
 def base_of(base_power: float) -> float:
@@ -191,13 +193,8 @@ def check_rotation(length: int, d_model: int, base: float, turn: Turn, language:
 
 @lru_cache(16)
 def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
+    """How often noise makes one position be taken for another."""
     return explain.confusion(explain.table(length, d_model, base), NOISE)
-
-
-def draw_confusion(length: int, d_model: int, base_power: float, language: Language) -> Any:
-    """Draw how often noise makes one position be taken for another."""
-    shares = {base: _confusion(length, d_model, base) for base in _bases(base_power)}
-    return figures.confusion(shares, NOISE, length, d_model, language)
 
 
 @needs(translation="no_trace")

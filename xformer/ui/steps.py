@@ -13,7 +13,7 @@ import gradio as gr
 
 from xformer.figures import beam_tree, lenses, step_player, teacher_forcing, why
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import place, sentence
+from xformer.figures.labels import paragraph, place, sentence
 from xformer.figures.notice import notice
 from xformer.pieces import EOS
 from xformer.results import BeamTree, Forced, Trace, Translation, UserError, Why, questions
@@ -102,13 +102,16 @@ def _steps(part: Layout, pictures: Pictures) -> None:
             part["went"] = gr.HTML(elem_classes="went")
     pictures.add("player", part["player"], draw_player, seen=in_part("steps"))
     tree.add_each(part, {
-        "tree": draw_tree, "why": lambda grown, node, language: beam_tree.why(grown, node, language),
+        # The tree marks itself what is clicked in it.
+        "tree": lambda grown, node, language, before: (
+            gr.skip() if before.get("grown") is grown else beam_tree.payload(grown, node, language)),
+        "why": lambda grown, node, language: beam_tree.why(grown, node, language),
         "went": lambda grown, node: "", "go": lambda grown: gr.update(visible=True)}, seen=in_part("steps"))
 
 
 def _yours(part: Layout, pictures: Pictures) -> None:
     """Lay out the translation that is given to the model piece by piece."""
-    _note("force_text", part.language)
+    gr.HTML(paragraph(part.language, "force_text", "note"))
     with gr.Row(elem_classes="ask"):
         part["target"] = gr.Textbox(label=part.say("force_field"), lines=1, max_lines=4, scale=8,
                                     placeholder=part.say("force_placeholder"))
@@ -128,9 +131,9 @@ def _yours(part: Layout, pictures: Pictures) -> None:
 
 def _layers(part: Layout, pictures: Pictures) -> None:
     """Lay out the readings after each layer."""
-    _note("layers_text", part.language)
+    gr.HTML(paragraph(part.language, "layers_text", "note"))
     part["by_layer"] = part.canvas("readings.js", "${value}", "readings by-layer")
-    _note("layers_caution", part.language)
+    gr.HTML(paragraph(part.language, "layers_caution", "note"))
     part["lens_note"] = gr.HTML(lens_note(part.page.service, part.language))
     part["lens"] = part.canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens")
     pictures.add_each(part, {
@@ -142,7 +145,7 @@ def _layers(part: Layout, pictures: Pictures) -> None:
 
 def _why(part: Layout, pictures: Pictures) -> None:
     """Lay out why a piece stands in the translation and not another one."""
-    _note("why_text", part.language)
+    gr.HTML(paragraph(part.language, "why_text", "note"))
     part["why_panel"] = part.canvas("why.js", '<div class="drawing"></div>', "why-panel")
     pictures.fact("sides", lambda service, trace: service.ask(questions.TellSides(trace.text, trace.tokens)))
     pictures.fact("against", against)
@@ -155,13 +158,9 @@ def _why(part: Layout, pictures: Pictures) -> None:
 PARTS = {"steps": _steps, "yours": _yours, "layers": _layers, "why": _why}
 
 
-def _note(key: str, language: Language) -> None:
-    gr.HTML(f'<p class="note">{language.html(key)}</p>')
-
-
 def lens_note(service: TranslationService, language: Language) -> str:
     """Introduce the logit lens, in models of this order of normalisation; HTML."""
-    return f'<p class="note">{language.html("lens_text_post" if service.info.norm == "post" else "lens_text")}</p>'
+    return paragraph(language, "lens_text_post" if service.info.norm == "post" else "lens_text", "note")
 
 
 def in_part(part: str) -> Callable[..., bool]:
@@ -264,11 +263,6 @@ def grow(service: TranslationService, translation: Translation, tree_width: floa
 def node_of(tree: BeamTree, node: int) -> int:
     """The node that is chosen, from 0, where the tree has it; else the winner."""
     return node if 0 <= node < len(tree.branches) else beam_tree.winner(tree)
-
-
-def draw_tree(grown: BeamTree, node: int, language: Language, before: dict[str, Any]) -> Any:
-    """Draw the tree, which marks itself what is clicked in it."""
-    return gr.skip() if before.get("grown") is grown else beam_tree.payload(grown, node, language)
 
 
 def choose_node(service: TranslationService, language: Language, *, grown: BeamTree, event: gr.EventData

@@ -103,21 +103,19 @@ def unzip(archive: Path, name: str, source: str) -> str:
     Raises UserError where the file is missing, is damaged, is no UTF-8, or it is larger than LARGEST bytes."""
     if not zipfile.is_zipfile(archive):
         raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            member = next((m for m in opened.infolist() if PurePosixPath(m.filename).name == name), None)
-            if member is None:
-                raise UserError(f"The archive from {source} holds no {name}; {OTHER}.")
-            if member.file_size > LARGEST:
-                raise UserError(f"{name} in the archive from {source} would be {member.file_size:,} bytes large, "
-                                f"more than the {LARGEST:,} that are read; {OTHER}.")
-            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise NotImplementedError(f"compression method {member.compress_type}")  # its memory has no bound
-            with opened.open(member) as file:
-                content = file.read(member.file_size)  # never more than announced, then the checksum
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
-        raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
-                        f"the command again, {BY_HAND}.") from error
+    with refusing((zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError), lambda error: (
+            f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run the command "
+            f"again, {BY_HAND}.")), zipfile.ZipFile(archive) as opened:
+        member = next((m for m in opened.infolist() if PurePosixPath(m.filename).name == name), None)
+        if member is None:
+            raise UserError(f"The archive from {source} holds no {name}; {OTHER}.")
+        if member.file_size > LARGEST:
+            raise UserError(f"{name} in the archive from {source} would be {member.file_size:,} bytes large, more than "
+                            f"the {LARGEST:,} that are read; {OTHER}.")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise NotImplementedError(f"compression method {member.compress_type}")  # its memory has no bound
+        with opened.open(member) as file:
+            content = file.read(member.file_size)  # never more than announced, then the checksum
     with refusing(UnicodeDecodeError, lambda error: (
             f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte {error.start:,}); "
             f"{OTHER}.")):

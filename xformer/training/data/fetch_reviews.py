@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from tqdm import tqdm
 
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.serve.reviews import tidy
 from xformer.training.data.corpora import key
 from xformer.training.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, staged, unzip, write_files
@@ -45,28 +45,26 @@ def read_archive(archive: Path, source: str) -> Reviews:
     does not matter.
     """
     reviews, unpacked = Reviews({folder: {} for folder in FOLDERS}, {}), 0
-    try:
-        with (gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as opened,
-              tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members):
-            for member in members:
-                if member.size < 0:
-                    raise tarfile.ReadError(f"{member.name} has {member.size} bytes")
-                unpacked += member.size
-                if unpacked > LARGEST:
-                    raise UserError(f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that "
-                                    f"are read; {OTHER}.")
-                if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in reviews.texts:
-                    text = " ".join(_content(opened, member).split())
-                    if text:
-                        reviews.texts[review[1], review[2]][int(review[3])] = text
-                elif films := FILMS.fullmatch(member.name):
-                    reviews.films[films[1]] = _content(opened, member).split("\n")
-            # tarfile stops at a damaged header as at the end; the checksum of the whole comes after the zeros there.
-            if stream.read(LARGEST).strip(b"\0"):
-                raise tarfile.ReadError("a header is damaged")
-    except (tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError) as error:
-        raise UserError(f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); "
-                        f"run the command again, {BY_HAND}.") from error
+    with (refusing((tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError), lambda error: (
+            f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); run the "
+            f"command again, {BY_HAND}.")),
+          gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as opened,
+          tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members):
+        for member in members:
+            if member.size < 0:
+                raise tarfile.ReadError(f"{member.name} has {member.size} bytes")
+            unpacked += member.size
+            if unpacked > LARGEST:
+                raise UserError(f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that are "
+                                f"read; {OTHER}.")
+            if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in reviews.texts:
+                if text := " ".join(_content(opened, member).split()):
+                    reviews.texts[review[1], review[2]][int(review[3])] = text
+            elif films := FILMS.fullmatch(member.name):
+                reviews.films[films[1]] = _content(opened, member).split("\n")
+        # tarfile stops at a damaged header as at the end; the checksum of the whole comes after the zeros there.
+        if stream.read(LARGEST).strip(b"\0"):
+            raise tarfile.ReadError("a header is damaged")
     for half, label in FOLDERS:
         if not reviews.texts[half, label]:
             raise UserError(f"The archive from {source} holds no reviews in aclImdb/{half}/{label}; {OTHER}.")

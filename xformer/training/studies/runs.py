@@ -28,8 +28,7 @@ PROBE = 64  # pairs by whose loss the gradients of the layers are compared
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
     """Keep the first `most` pairs of at most `words` English words, and of at most two more Spanish ones."""
-    return [pair for pair in pairs
-            if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
+    return [pair for pair in pairs if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
 
 
 def run(study: StudyRuns, settings: RunSettings, tokenizer: Tokenizer, train: Sequence[Pair], dev: Sequence[Pair],

@@ -88,8 +88,7 @@ def offer_pieces(service: TranslationService, language: Language, *, translation
 def run(service: TranslationService, language: Language, *, translation: Translation, step: int, piece: str
         ) -> dict[str, Any]:
     """Translate on from another piece; show both translations, and where the heads look after each choice."""
-    again = service.choose(translation.source, translation.best, step, piece, translation.alone,
-                           translation.max_length)
+    again = service.choose(translation.source, translation.best, step, piece, translation.alone, translation.max_length)
     old, new = (service.trace(translation.source, one.tokens) for one in (translation.best, again.best))
     warnings = [warning.say(language) for warning in again.warnings if warning not in translation.warnings]
     compared = figures.comparison(translation.best, again.best, old, new, step, language)

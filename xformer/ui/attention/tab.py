@@ -281,12 +281,8 @@ def undo(service: TranslationService, language: Language, *, event: gr.EventData
 
 def chips(choice: Choice, language: Language) -> dict[str, str]:
     """Name what was chosen in the View menu that is not the default."""
-    say, names = language.say, {}
-    for key, text in CHIPS.items():
-        value = getattr(choice, key)
-        if value != getattr(Choice, key):
-            names[key] = say(text.format(value))
-    return names
+    return {key: language.say(text.format(value)) for key, text in CHIPS.items()
+            if (value := getattr(choice, key)) != getattr(Choice, key)}
 
 
 def open_layer(service: TranslationService, language: Language, stack: str, layer: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Part of the Attention tab that translates with hard, soft or wrong attention, and compares."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -61,9 +60,12 @@ def build(part: Layout, look: Layout) -> None:
                 figures.words_table(done, change, language)), seen=in_sight)
         with gr.Column(min_width=300):
             curve = part.plot("weigh-curve")
-    pictures.add("weigh_kind", kind, offer_kinds, seen=in_sight)
+    pictures.add("weigh_kind", kind, lambda service, stack, kind, language: gr.update(  # those of another stack
+        choices=kind_choices(service, language, {"weigh_head": str(Head(stack, 1, 1))}), value=kind), seen=in_sight)
     pictures.add("weigh_power", power, lambda kind: gr.update(visible=kind == "beta"), seen=in_sight)
-    pictures.add("curve", curve, draw_curve, seen=in_sight, late=True)  # when both translations and the head are there
+    pictures.add("curve", curve, lambda service, swept, translation, change, language: figures.curve(
+        swept, translation.best.text, change, service.info.d_model // service.info.n_heads, language,
+        translation.source), seen=in_sight, late=True)  # when both translations and the head are there
     pictures.add_all("maps", part.beside(part.map, {"before": "weigh-before", "after": "weigh-after"}), seen=in_sight)
     pictures.listen(problem, drawer.change, part["translation"].change, by_change=["weigh_head"],
                     how={"api_visibility": "private", "show_progress_on": [result]})
@@ -82,11 +84,6 @@ def kind_choices(service: TranslationService, language: Language, so_far: Values
     return language.choices("weigh_kind_{}", kind_of(service, so_far).options)
 
 
-def offer_kinds(service: TranslationService, language: Language, stack: str, kind: str) -> Any:
-    """Offer the ways to weigh of another stack."""
-    return gr.update(choices=kind_choices(service, language, {"weigh_head": str(Head(stack, 1, 1))}), value=kind)
-
-
 @needs(weigh_head="no_maps_model")
 def change_of(weigh_head: str, weigh_scope: str, kind: str, weigh_power: float) -> Weighing:
     """The change that is asked for."""
@@ -97,20 +94,11 @@ def change_of(weigh_head: str, weigh_scope: str, kind: str, weigh_power: float) 
 @needs(translation="no_trace")
 def weigh_again(service: TranslationService, translation: Translation, change: Weighing) -> Reweighed:
     """Translate with attention that weighs so."""
-    return service.ask(Reweigh(translation, translation.best.tokens, change, translation.alone,
-                               translation.max_length))
+    return service.ask(Reweigh(translation, translation.best.tokens, change, translation.alone, translation.max_length))
 
 
-def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language
-              ) -> dict[str, Any]:
+def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language) -> dict[str, Any]:
     """Draw the head "before" and "after" the change."""
     names = (language.say("weigh_before"), figures.named(change, language))
     return head_payload.before_and_after((done.before, done.after), names, Choice(*change.head), service.info, language,
                                          given_heads(service.info, service.alignment_errors))
-
-
-def draw_curve(service: TranslationService, swept: Mapping[str, Sequence[float]], translation: Translation,
-               change: Weighing, language: Language) -> Any:
-    """Draw how probable the translation is by β."""
-    width = service.info.d_model // service.info.n_heads
-    return figures.curve(swept, translation.best.text, change, width, language, translation.source)

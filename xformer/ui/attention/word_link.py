@@ -46,8 +46,7 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
     known = {name for _, name in choices}
     chosen = [name if name in known else _first(trace, name, known) for name in figures.locked_words(words)]
     drawn = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
-    nothing = f'<p>{language.html("link_none")}</p>' if words.asks and words.seen else (
-        f'<p>{language.html("link_hint")}</p>')
+    nothing = f'<p>{language.html("link_none" if words.asks and words.seen else "link_hint")}</p>'
     return {"asks": gr.update(choices=choices, value=chosen[0]), "seen": gr.update(choices=choices, value=chosen[1]),
             "shares": drawn or nothing, "result": None}
 

@@ -99,8 +99,7 @@ def run(service: ReviewService, language: Language, *, block: str, sheet: texts.
     halt, judged, ends, ended = Event(), list[Judged](), time.monotonic() + MOST_SECONDS, ""
     try:
         rows = (sheet or texts.paste(block)).texts(column if sheet else None)
-        yield {"result": figure.progress(0, len(rows), language), "judged": None, "stop": ON, "keep": OFF,
-               "halt": halt}
+        yield {"result": figure.progress(0, len(rows), language), "judged": None, "stop": ON, "keep": OFF, "halt": halt}
         for done, judged in texts.judge(service, rows):
             if halt.is_set():
                 ended = language.say("texts_stopped")

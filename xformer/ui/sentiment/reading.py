@@ -56,7 +56,8 @@ def build(part: Layout) -> None:
             _settings(part, readers)
         with gr.Column(scale=7, min_width=300):
             pictures.add("picture", part.map("reading-view"), draw_picture)
-            pictures.add("rules", gr.HTML(elem_classes="summary"), draw_rules)
+            pictures.add("rules", gr.HTML(elem_classes="summary"), lambda service, of, seen, language: figures.rules(
+                seen.rules, language.say("maps_note_causal" if service[of].info.causal else "maps_note_full")))
             about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
             pictures.add("about", about, lambda service, of, language: figures.about(
                 service[of].info, service[classifier_of(of)].info, language))
@@ -167,12 +168,6 @@ def draw_picture(service: Readers, of: str, choice: ReaderChoice, seen: Picture,
     """Draw what is chosen."""
     info = service[of].info
     return head_payload.payload(seen, choice, f"{info.name} {info.identity}", language)
-
-
-def draw_rules(service: Readers, of: str, seen: Picture, language: Language) -> str:
-    """Say how the picture was made, and what its mask is."""
-    note = language.say("maps_note_causal" if service[of].info.causal else "maps_note_full")
-    return figures.rules(seen.rules, note)
 
 
 def classifier_of(of: str) -> str:

@@ -76,8 +76,7 @@ def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments,
         return moments, f"{service.info.name} {service.info.identity}", kept_moment(service)
 
 
-def choose(models: ModelPool, language: Language, *, event: gr.EventData, drawn: str, **values: Any
-           ) -> dict[str, Any]:
+def choose(models: ModelPool, language: Language, *, event: gr.EventData, drawn: str, **values: Any) -> dict[str, Any]:
     """Show the head of the grid that was clicked."""
     return draw(models, language, drawn=drawn, **{**values, "form_layer": number_of(event, "layer"),
                                                   "form_head": number_of(event, "head")})
@@ -121,8 +120,7 @@ def draw(models: ModelPool, language: Language, *, form_model: str, form_sentenc
     return {**answer, **_maps(trace, course, head, reading, identity, moments.moments[at].step, language)}
 
 
-def _head(best: tuple[Head, str] | None, stack: str, place: tuple[int, int], shape: tuple[int, ...]
-          ) -> Head | None:
+def _head(best: tuple[Head, str] | None, stack: str, place: tuple[int, int], shape: tuple[int, ...]) -> Head | None:
     """The head that is looked at: the chosen one where the stack has it, else the best of the cross-attention, else the
     first; None where the stack has none."""
     layers, heads = shape

@@ -178,14 +178,10 @@ def kept_moment(service: TranslationService) -> Moment | None:
 
 def _scores(service: TranslationService) -> dict[str, float]:
     """Return BLEU on sets of sentences as they stand, where `evaluate translation --save` measured it."""
-    found = {}
     scores = service.metrics.get("scores")
-    for score in scores if isinstance(scores, list) else []:
-        if isinstance(score, dict) and not score.get("plain") and not score.get("lowercase"):
-            bleu = score.get("bleu")
-            if isinstance(bleu, (int, float)):
-                found[str(score.get("set"))] = float(bleu)
-    return found
+    return {str(one.get("set")): float(one["bleu"]) for one in (scores if isinstance(scores, list) else [])
+            if isinstance(one, dict) and not one.get("plain") and not one.get("lowercase")
+            and isinstance(one.get("bleu"), (int, float))}
 
 
 def measure(study: StudyService, language: Language, *, measured: bool | None) -> dict[str, Any]:

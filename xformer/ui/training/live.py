@@ -73,8 +73,7 @@ def build(part: Layout) -> None:
             part.choice("live_order", NORMS, USUAL["live_order"], "train_order_{}", "train_order")
             part.control("live_warmup", Whole(USUAL["live_warmup"], 0, LIVE_WARMUP, 20), gr.Slider)
             part.control("live_peak", OneOf(PEAKS, USUAL["live_peak"]), gr.Radio, choices=list(PEAKS))
-            part.control("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
-                         "train_layers")
+            part.control("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider, "train_layers")
             part.control("live_without", OneOf(("", *PARTS), ""), gr.Dropdown, choices=[
                 (say("part_whole"), ""), *part.language.choices("part_{}", PARTS)])
             part.control("live_pairs", OneOf(FEW, FEW[0]), gr.Radio, choices=[

@@ -1,6 +1,5 @@
 """Part of the Training tab that compares recorded runs on English and Spanish."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -61,12 +60,9 @@ def draw(study: StudyService, language: Language, *, recorded_question: str, rec
     if chosen is not None:
         said.append(f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}")
     picture, depths = figures.recorded(found, question, chosen, language)
-    return answer | {"said": _paragraphs(said), "picture": figure(picture), "depths": figure(depths),
+    return answer | {"said": "".join(f"<p>{escape(sentence)}</p>" for sentence in said),
+                     "picture": figure(picture), "depths": figure(depths),
                      "table": figures.recorded_table(found, question, chosen, language)}
-
-
-def _paragraphs(sentences: Sequence[str]) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
 
 
 def pick(_: StudyService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
