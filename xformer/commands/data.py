@@ -47,10 +47,13 @@ def nearest(args: argparse.Namespace) -> None:
     """Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the hypotheses of each
     beam the one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence
     with dev. The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016).
-    """
+    With --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
     from xformer.training.data.nearest import write_nearest
     run = record(NearestRun, args)
     with plainly():
         made = write_nearest(run)
-    print(f"{run.data / 'nearest.tsv.xz'}: {made.kept:,} pairs, {made.new:,} of them with a translation that is no "
-          f"reference; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out", flush=True)
+    name, kept = "nearest", f"pairs, {made.new:,} of them with a translation that is no reference"
+    if run.ranked:
+        name, kept = "ranked", f"sentences with four hypotheses each, {made.new:,} of these no reference"
+    print(f"{run.data / name}.tsv.xz: {made.kept:,} {kept}; "
+          f"{made.sentences - made.kept:,} of {made.sentences:,} sentences left out", flush=True)

@@ -196,6 +196,9 @@ class TranslationRun(BatchOptions, Run):
         0, "keep the translations and attention maps of a few sentences at N moments of the run; each moment is "
         "twice as far into the run as the one before; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
     smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
+    risk: float = option(
+        0.0, "minimum risk training: weight of the expected cost of the hypotheses in ranked.tsv, which “data nearest "
+        "--ranked” makes, beside the loss of a piece; 20 did well", least=0, metavar="WEIGHT")
     capitals: float = option(0.03, "share of short pairs that are written in capitals on both sides", BATCHES, least=0,
                              most=1, metavar="SHARE")
     roughening: bool = option(
@@ -334,6 +337,8 @@ class NearestRun:
     data: Path = required("folder with train.tsv[.xz]", metavar="DIR")
     checkpoint: str = required("translation model: folder or owner/name", metavar="NAME")
     beam: int = option(10, "hypotheses of each sentence", least=2, most=32)
+    ranked: bool = option(False, "write ranked.tsv.xz instead, for train translation --risk: the first four hypotheses "
+                          "of each sentence, and how near each is")
     least: float = option(35.0, "leave out sentences whose nearness, 0 to 100, is below N", least=0, most=100,
                           metavar="N")
     exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")

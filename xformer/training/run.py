@@ -56,6 +56,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     written = [(english, spanish) for english, spanish, mark in marked if mark != corpora.ENTRY]
     entries = [(english, spanish) for english, spanish, mark in marked if mark == corpora.ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
+    path = corpora.data_file(run.data, "ranked")
     shape: dict[str, Any] = {"dropout": run.dropout, "source": "en", "target": "es"}
     if run.reverse:
         shape, dev = {**shape, "source": "es", "target": "en"}, corpora.turned(dev)
@@ -74,14 +75,19 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model_type, attention = RecurrentTranslator, "additive" if run.architecture == "gru-attention" else "none"
             shape.update(attention=attention, n_heads=1, d_ff=1, norm="pre", n_decoder_layers=0)
         model, tokenizer = _model(run, out, model_type, model_type, learn, **shape)
+        if run.risk and (path is None or isinstance(model, RecurrentTranslator)):
+            raise ValueError("--risk is for transformers, and needs ranked.tsv or ranked.tsv.xz in --data; make it by "
+                             "“python -m xformer data nearest --ranked”, or leave out --risk")
+        ranked = corpora.read_ranked(path, tokenizer) if run.risk and path and not _rank() else []
         batches = corpora.TranslationBatches(
-            tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
+            tokenizer, [*train, *nearest], extra, written, entries, ranked, options=run, seed=run.seed,
             roughening=corpora.Roughening(capitals=run.capitals) if run.roughening else corpora.NO_ROUGHENING)
         learned_from = " and ".join((
             f"{len(train):,} pairs and {len(extra):,} extra", *([f"{len(nearest):,} nearest"] if nearest else []),
             *([f"{len(written):,} written, {len(batches.phrases):,} of them phrases"] if written else []),
-            *([f"{len(entries):,} entries"] if entries else [])))
-        return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
+            *([f"{len(entries):,} entries"] if entries else []),
+            *([f"{len(ranked):,} sentences with ranked hypotheses"] if ranked else [])))
+        return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing, run.risk), learned_from
 
     return _train(run, prepare)
 

@@ -20,11 +20,12 @@ from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import Options
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
+from xformer.training.data.corpora import Ids, Pair, Ranked, TranslationBatches, plain
 from xformer.training.data.reviews import Example, ReviewBatches, Windows
 from xformer.training.loop import Task, autocast
 from xformer.translator import Translator, pad, translate_ids
 
+SHARPNESS = 10  # of the probabilities among hypotheses
 MOST = 200  # pieces of a sentence of dev whose loss is taken
 BINS = 10  # of a classifier's confidence
 
@@ -71,26 +72,51 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
     return Tokenizer.train((text for english, spanish in pairs for text in (english, spanish, plain(english))), size)
 
 
+def expected_cost(model: nn.Module, ranked: Sequence[Ranked], device: torch.device) -> Tensor:
+    """Return the expected cost of the hypotheses of a sentence, a mean over sentences: minimum risk training (Shen et
+    al. 2016, equation 13) over those of a beam (Edunov et al. 2018, section 3.2).
+
+    How probable a hypothesis is beside the others is the softmax of SHARPNESS times its log-probability a piece.
+    """
+    rows = [row for one in ranked for row in one.hypotheses]
+    wanted = pad([[*row, EOS] for row in rows], device)
+    logits = model(pad([[*one.source, EOS] for one in ranked], device), pad([[BOS, *row] for row in rows], device))
+    lost = F.cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=PAD, reduction="none")
+    mean = lost.view_as(wanted).sum(1) / (wanted != PAD).sum(1)
+    probabilities = (-SHARPNESS * mean.view(len(ranked), -1)).softmax(1)
+    return (probabilities * torch.tensor([one.costs for one in ranked], device=device)).sum(1).mean()
+
+
 class TranslationTask(Task):
-    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily.
+
+    risk: weight of the expected cost of a batch's ranked hypotheses beside the loss of a piece of its pairs.
+    """
 
     score = "bleu"
     data: Any
 
     def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
-                 smoothing: float = 0.1) -> None:
-        self.model, self.tokenizer, self.data, self.dev, self.smoothing = model, tokenizer, data, dev, smoothing
+                 smoothing: float = 0.1, risk: float = 0.0) -> None:
+        self.model, self.tokenizer, self.data, self.dev = model, tokenizer, data, dev
+        self.smoothing, self.risk = smoothing, risk
 
-    def weight(self, batch: list[Ids]) -> int:
-        return sum(len(target) + 1 for _, target in batch)
+    def weight(self, batch: Sequence[Ids | Ranked]) -> int:
+        return sum(len(one[1]) + 1 for one in batch if not isinstance(one, Ranked))
 
-    def loss(self, model: nn.Module, batch: list[Ids], device: torch.device) -> Tensor:
-        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS."""
-        source = pad([[*s, EOS] for s, _ in batch], device)
-        target = pad([[BOS, *t] for _, t in batch], device)
-        wanted = pad([[*t, EOS] for _, t in batch], device)
-        logits = model(source, target)
-        return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
+    def loss(self, model: nn.Module, batch: Sequence[Ids | Ranked], device: torch.device) -> Tensor:
+        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS; for each of
+        them `risk` times the expected cost of the ranked is added."""
+        loss = torch.zeros((), device=device)
+        if pairs := [one for one in batch if not isinstance(one, Ranked)]:
+            source = pad([[*s, EOS] for s, _ in pairs], device)
+            target = pad([[BOS, *t] for _, t in pairs], device)
+            wanted = pad([[*t, EOS] for _, t in pairs], device)
+            logits = model(source, target)
+            loss = SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
+        if ranked := [one for one in batch if isinstance(one, Ranked)]:
+            loss = loss + self.risk * self.weight(batch) * expected_cost(model, ranked, device)
+        return loss
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         pairs = len([*self.data.pairs, *self.data.written, *self.data.phrases])

@@ -8,13 +8,13 @@ import random
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from xformer.results import UserError, refusing
 from xformer.tokenizer import Tokenizer
@@ -24,6 +24,17 @@ from xformer.training.options import BatchOptions, check
 
 Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
+
+
+class Ranked(NamedTuple):
+    """A source with RANKED hypotheses of a model, in pieces without BOS and EOS, and what each costs: 0 what says the
+    same as the references, 1 what has nothing of them."""
+
+    source: list[int]
+    hypotheses: list[list[int]]
+    costs: list[float]
+
+
 Item = TypeVar("Item")
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
 MOST_CAPITALS = 60  # characters of a sentence that is written in capitals
@@ -31,6 +42,7 @@ PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
 SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
 IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
+RANKED = 4  # hypotheses of a beam, the first; those that follow are seldom probable, and cost as much
 ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
 
 
@@ -77,6 +89,18 @@ def read_test_overlap(path: Path) -> list[Pair]:
     or all if none does. Raises as `read_columns` does."""
     rows = read_marked_pairs(path)
     return [row[:2] for row in [row for row in rows if row[2] == IN_TEST] or rows]
+
+
+def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
+    """Read hypotheses: source TAB hypothesis TAB nearness, 0 to 100, RANKED lines one after the other for each source.
+    Those of one source that all cost the same are left out. Raises as `read_columns` does."""
+    rows = read_columns(path, ".+", "a hypothesis", "hypotheses", "a sentence, a tab, a translation, a tab, 0 to 100")
+    groups = ([*islice(group, RANKED)] for _, group in groupby(rows, key=lambda row: row[0]))
+    with refusing((IndexError, ValueError), lambda error: ValueError(
+            f"{path} has a line without its nearness; make it with “python -m xformer data nearest --ranked”")):
+        ranked = [(group, [1 - float(row[2]) / 100 for row in group]) for group in groups if len(group) == RANKED]
+    return [Ranked(tokenizer.encode(group[0][0]), [tokenizer.encode(row[1]) for row in group], costs)
+            for group, costs in ranked if max(costs) > min(costs)]
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
@@ -216,6 +240,23 @@ def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item
     return [*items] * whole + rng.sample(items, rest)
 
 
+def packed(rows: Iterable[Item], most: int, lengths: Callable[[Item], tuple[int, int]], rng: random.Random
+           ) -> list[list[Item]]:
+    """Pack rows of similar length into batches of at most `most` pieces, padding included, in an order that is drawn.
+    lengths: the pieces of a row's source, and of its target or of all its targets."""
+    batches: list[list[Item]] = []
+    sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
+    for row in sorted(rows, key=lambda row: lengths(row)[::-1]):
+        source, target = lengths(row)
+        sources = max(sources, source)
+        if not batches or (sources + target) * (len(batches[-1]) + 1) > most:
+            batches.append([])
+            sources = source
+        batches[-1].append(row)
+    rng.shuffle(batches)
+    return batches
+
+
 class Names:
     """Names of people and places that pairs hold, alike on both sides, to be exchanged for one another.
 
@@ -286,17 +327,7 @@ class Packer:
                               for side in pair)
             if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
-        rows.sort(key=lambda row: (len(row[1]), len(row[0])))
-        batches: list[list[Ids]] = []
-        sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
-        for source, target in rows:
-            sources = max(sources, len(source) + 1)
-            if not batches or (sources + len(target) + 1) * (len(batches[-1]) + 1) > self.options.batch_tokens:
-                batches.append([])
-                sources = len(source) + 1
-            batches[-1].append((source, target))
-        rng.shuffle(batches)
-        return batches
+        return packed(rows, self.options.batch_tokens, lambda row: (len(row[0]) + 1, len(row[1]) + 1), rng)
 
 
 class TranslationBatches:
@@ -306,13 +337,15 @@ class TranslationBatches:
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
-                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, options: BatchOptions,
-                 roughening: Roughening | None = None, seed: int = 0) -> None:
+                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), ranked: Sequence[Ranked] = (), *,
+                 options: BatchOptions, roughening: Roughening | None = None, seed: int = 0) -> None:
         """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
-        dictionary, which are dressed by chance and neither roughened nor joined. Raises ValueError for wrong options.
+        dictionary, which are dressed by chance and neither roughened nor joined. Of the ranked, if there are any, each
+        batch has some beside its pairs, as many pieces again. Raises ValueError for wrong options.
         """
         check(options)
         self.pairs, self.extra, self.entries, self.options, self.seed = pairs, extra, entries, options, seed
+        self.ranked = ranked
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         names = Names([*pairs, *extra, *written] if options.names else ())
@@ -321,8 +354,17 @@ class TranslationBatches:
         if options.workers:
             self.ahead = ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"))
 
-    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
+    def _ranked(self, rng: random.Random) -> Iterator[list[Ranked]]:
+        """Yield the ranked of similar length, batch by batch, without end."""
+        while True:
+            order = rng.sample(self.ranked, len(self.ranked))
+            for first in range(0, len(order), WINDOW):
+                yield from packed(order[first:first + WINDOW], self.options.batch_tokens, lambda one: (
+                    len(one.source) + 1, RANKED * (max(map(len, one.hypotheses)) + 1)), rng)
+
+    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids | Ranked]]:
         """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
+        ranked = islice(self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None)
         rng, how = random.Random(f"{self.seed} {number}"), self.options
         pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
                  *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
@@ -337,5 +379,6 @@ class TranslationBatches:
         while coming:
             batches = coming.popleft().result()
             coming.extend(islice(ready, 1))
-            yield from batches[skip:]
+            for batch in batches[skip:]:
+                yield [*batch, *(next(ranked) if self.ranked else ())]
             skip = max(0, skip - len(batches))

@@ -2,13 +2,13 @@
 
 This is sequence-level interpolation (Kim & Rush 2016, "Sequence-Level Knowledge Distillation", section 3.3) with the
 model as its own teacher: of the right translations of a sentence, one that the model nearly says is learned more easily
-than the reference, which is one person's choice.
+than the reference, which is one person's choice. Or all of them are, each with how near it is: minimum risk training.
 """
 
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sacrebleu
@@ -18,7 +18,7 @@ from xformer.device import prepare
 from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError, refusing
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import Pair, data_file, needed_file, read_pairs, without
+from xformer.training.data.corpora import RANKED, Pair, data_file, needed_file, read_pairs, without
 from xformer.training.data.fetch import excluded_pairs, lines_of
 from xformer.training.options import NearestRun
 from xformer.translator import Translator, translate_ids
@@ -33,7 +33,7 @@ class NearestPairs:
 
     sentences: int
     kept: int
-    new: int  # of those kept: no reference
+    new: int  # translations kept that are no reference
 
 
 def nearness(hypothesis: str, references: Sequence[str]) -> float:
@@ -51,14 +51,11 @@ def nearest(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[str, 
     return hypotheses[best], scores[best]
 
 
-def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[str, Sequence[str]], beam: int,
-                  least: float) -> Iterator[Pair]:
-    """Yield sentences with the hypothesis of a beam that is nearest to their references, in order of length.
-
-    references: the right translations of each English sentence. least: nearness below which a sentence is left out.
-    Sentences longer than the model takes are left out too.
-    """
-    sources = {english: tokenizer.encode(english) for english in references}
+def beams(model: Translator, tokenizer: Tokenizer, sentences: Iterable[str], beam: int
+          ) -> Iterator[tuple[str, list[str]]]:
+    """Yield sentences in order of length, each with the unlike hypotheses of its beam, best first; those longer than
+    the model takes are left out."""
+    sources = {english: tokenizer.encode(english) for english in sentences}
     longest = model.config.max_length - 1  # and </s>
     order = sorted((e for e in sources if len(sources[e]) <= longest), key=lambda e: len(sources[e]))
     options = Options(beam=beam, n_best=beam, alternatives=0)
@@ -68,30 +65,52 @@ def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[s
             found = translate_ids(model, [sources[english] for english in chunk], options)
             for english, hypotheses in zip(chunk, found, strict=True):
                 texts = [tokenizer.decode(h.tokens) for h in hypotheses if h.finished]
-                texts = [text for text in dict.fromkeys(texts) if text]
-                spanish, near = nearest(texts, references[english]) if texts else ("", -1.0)
-                if near >= least:
-                    yield english, spanish
+                yield english, [text for text in dict.fromkeys(texts) if text]
             bar.update(len(chunk))
 
 
+def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[str, Sequence[str]], beam: int,
+                  least: float) -> Iterator[Pair]:
+    """Yield sentences with the hypothesis of a beam that is nearest to their references, in order of length.
+
+    references: the right translations of each English sentence. least: nearness below which a sentence is left out.
+    """
+    for english, texts in beams(model, tokenizer, references, beam):
+        spanish, near = nearest(texts, references[english]) if texts else ("", -1.0)
+        if near >= least:
+            yield english, spanish
+
+
+def ranked_rows(model: Translator, tokenizer: Tokenizer, references: Mapping[str, Sequence[str]], beam: int
+                ) -> Iterator[tuple[str, str, str]]:
+    """Yield the first RANKED hypotheses of each sentence with their nearness, for `corpora.read_ranked`."""
+    for english, texts in beams(model, tokenizer, references, beam):
+        if len(texts) >= RANKED:
+            yield from ((english, text, f"{nearness(text, references[english]):.1f}") for text in texts[:RANKED])
+
+
 def write_nearest(run: NearestRun) -> NearestPairs:
-    """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz beside it, without what shares a
-    sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv that is no
-    pair."""
+    """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz or ranked.tsv.xz beside it, without
+    what shares a sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv
+    that is no pair."""
+    name = "ranked" if run.ranked else "nearest"
     train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
-    if (old := run.data / "nearest.tsv").exists():
+    if (old := run.data / f"{name}.tsv").exists():
         raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
-    references: dict[str, list[str]] = {}
-    for english, spanish in dict.fromkeys(read_pairs(train)):
-        references.setdefault(english, []).append(spanish)
     dev = data_file(run.data, "dev")
-    held_out = [*(read_pairs(dev) if dev else []), *(pair for name in run.exclude for pair in excluded_pairs(name))]
+    held_out = [*(read_pairs(dev) if dev else []), *(pair for test in run.exclude for pair in excluded_pairs(test))]
+    references: dict[str, list[str]] = {}
+    for english, spanish in dict.fromkeys(without(read_pairs(train), held_out) if run.ranked else read_pairs(train)):
+        references.setdefault(english, []).append(spanish)
     loaded = checkpoint.load_translator(repository.find(run.checkpoint))
     prepare(loaded.model, run.device, run.precision)
-    kept = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
-    path = run.data / "nearest.tsv.xz"
+    rows: Sequence[tuple[str, ...]]
+    if run.ranked:
+        rows = [*ranked_rows(loaded.model, loaded.tokenizer, references, run.beam)]
+    else:
+        rows = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
+    path = run.data / f"{name}.tsv.xz"
     with refusing(OSError, lambda error: (
             f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data.")):
-        checkpoint.write(path, lzma.compress(lines_of(kept)))
-    return NearestPairs(len(references), len(kept), sum(spanish not in references[e] for e, spanish in kept))
+        checkpoint.write(path, lzma.compress(lines_of(rows)))
+    return NearestPairs(len(references), len({row[0] for row in rows}), sum(r[1] not in references[r[0]] for r in rows))
