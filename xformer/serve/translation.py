@@ -368,7 +368,8 @@ class Service(ModelService[Translator], TranslationService):
         scores = self._measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none)
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
-                learned.KEPT[side] = learned.Index(learned.shipped(), side, lambda *now: (pause(), tell and tell(*now)))
+                learned.KEPT[side] = learned.Index(
+                    learned.shipped(side), side, lambda *now: (pause(), tell and tell(*now)))
                 give_back()  # 30 MB
             return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=tuple(scores))
 
