@@ -139,6 +139,9 @@ def test_batches_go_on_where_they_were(loaded, ranked, learned_pairs):
         sources = max(len(one.source) for one in some)
         assert len(some) == 1 or len(some) * (sources + 1 + RANKED * (longest + 1)) <= 100
         assert len(batch) > len(some)
+    long = ranked[0]._replace(source=[7] * 40)
+    assert TranslationBatches(loaded.tokenizer, learned_pairs, ranked=[long, ranked[0]], options=BatchOptions(
+        max_pieces=40)).ranked == [ranked[0]], "as of pairs, those that are too long are left out"
     assert not any(isinstance(one, Ranked) for batch in islice(TranslationBatches(
         loaded.tokenizer, learned_pairs, options=BatchOptions()).epoch(0), 9) for one in batch)
 
@@ -149,12 +152,16 @@ def test_the_command_says_what_it_learns_from(data, tiny_checkpoint, tmp_path, c
 
 
 @pytest.mark.parametrize(("lines", "more", "text"), [
-    ("", ["--risk", "20"], "--risk is for transformers, and needs ranked.tsv"),
+    ("", ["--risk", "20"], "--risk is for transformers that read English, and needs ranked.tsv"),
+    ("A bird.\tave\t9\n", ["--risk", "20", "--reverse"], "--risk is for transformers that read English"),
     ("A bird.\tave\t9\n", ["--risk", "20", "--architecture", "gru"], "--risk is for transformers"),
     ("A bird.\tave\n" * RANKED, ["--risk", "20"], "has a line without its nearness"),
     ("A bird.\tave\tnear\n" * RANKED, ["--risk", "20"], "has a line without its nearness"),
+    ("A bird.\tave\tnan\n" * RANKED, ["--risk", "20"], "has a line without its nearness, 0 to 100"),
+    ("A bird.\tave\t101\n" * RANKED, ["--risk", "20"], "has a line without its nearness, 0 to 100"),
+    ("A bird.\tave\t9\n" * RANKED, ["--risk", "20"], "has no sentence with 4 hypotheses of unlike nearness"),
     ("A bird.\tave\t9\n", ["--risk", "-1"], "--risk is -1.0; it must be a number, at least 0"),
-], ids=["no file", "gru", "no nearness", "no number", "negative"])
+], ids=["no file", "reverse", "gru", "no nearness", "no number", "not a number", "above 100", "alike", "negative"])
 def test_what_cannot_be_learned_is_said_in_one_sentence(tmp_path, learned_pairs, capsys, lines, more, text):
     for name in ("train", "dev"):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{e}\t{s}\n" for e, s in learned_pairs), encoding="utf-8")

@@ -74,7 +74,7 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
 
 def expected_cost(model: nn.Module, ranked: Sequence[Ranked], device: torch.device) -> Tensor:
     """Return the expected cost of the hypotheses of a sentence, a mean over sentences: minimum risk training (Shen et
-    al. 2016, equation 13) over those of a beam (Edunov et al. 2018, section 3.2).
+    al. 2016), here over those of a beam (Edunov et al. 2018, "Classical Structured Prediction Losses").
 
     How probable a hypothesis is beside the others is the softmax of SHARPNESS times its log-probability a piece.
     """

@@ -93,14 +93,20 @@ def read_test_overlap(path: Path) -> list[Pair]:
 
 def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
     """Read hypotheses: source TAB hypothesis TAB nearness, 0 to 100, RANKED lines one after the other for each source.
-    Those of one source that all cost the same are left out. Raises as `read_columns` does."""
+    Those of one source that all cost the same are left out. Raises as `read_columns` does, and ValueError where a line
+    has no nearness or none are left."""
     rows = read_columns(path, ".+", "a hypothesis", "hypotheses", "a sentence, a tab, a translation, a tab, 0 to 100")
     groups = ([*islice(group, RANKED)] for _, group in groupby(rows, key=lambda row: row[0]))
     with refusing((IndexError, ValueError), lambda error: ValueError(
-            f"{path} has a line without its nearness; make it with “python -m xformer data nearest --ranked”")):
+            f"{path} has a line without its nearness, 0 to 100; make it by “python -m xformer data nearest --ranked”")):
         ranked = [(group, [1 - float(row[2]) / 100 for row in group]) for group in groups if len(group) == RANKED]
+        if not all(0 <= cost <= 1 for _, costs in ranked for cost in costs):
+            raise ValueError
+    ranked = [(group, costs) for group, costs in ranked if max(costs) > min(costs)]
+    if not ranked:
+        raise ValueError(f"{path} has no sentence with {RANKED} hypotheses of unlike nearness; make it of more text")
     return [Ranked(tokenizer.encode(group[0][0]), [tokenizer.encode(row[1]) for row in group], costs)
-            for group, costs in ranked if max(costs) > min(costs)]
+            for group, costs in ranked]
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
@@ -345,7 +351,7 @@ class TranslationBatches:
         """
         check(options)
         self.pairs, self.extra, self.entries, self.options, self.seed = pairs, extra, entries, options, seed
-        self.ranked = ranked
+        self.ranked = [one for one in ranked if max(map(len, (one.source, *one.hypotheses))) < options.max_pieces]
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         names = Names([*pairs, *extra, *written] if options.names else ())
