@@ -113,7 +113,8 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
     pairs = read_marked_pairs(FILES[0])
     assert len(pairs) == 132_390 and {mark for *_, mark in pairs} == {"direct", "doozan", "pivot"}
     assert all(len(line.split("\t")) == 3 for line in shipped().decode().split("\n")[:-1])
-    assert shipped() == shipped(1) + lzma.decompress(FILES[-1].read_bytes()), "es-en has not learned from the last"
+    assert learned.known(0) == shipped()
+    assert shipped() == bytes(learned.known(1)) + lzma.decompress(FILES[-1].read_bytes()), "es-en lacks the last"
     note = FILES[0].with_name("learned.txt").read_text(encoding="utf-8")
     card = (ROOT / "checkpoints" / "en-es" / "README.md").read_text(encoding="utf-8")
     for text in (note, card):

@@ -52,8 +52,7 @@ def nearest(args: argparse.Namespace) -> None:
     run = record(NearestRun, args)
     with plainly():
         made = write_nearest(run)
-    name, kept = "nearest", f"pairs, {made.new:,} of them with a translation that is no reference"
-    if run.ranked:
-        name, kept = "ranked", f"sentences with four hypotheses each, {made.new:,} of these no reference"
-    print(f"{run.data / name}.tsv.xz: {made.kept:,} {kept}; "
-          f"{made.sentences - made.kept:,} of {made.sentences:,} sentences left out", flush=True)
+    kept = (f"sentences with four hypotheses each, {made.new:,} of these no reference" if run.ranked else
+            f"pairs, {made.new:,} of them with a translation that is no reference")
+    print(f"{made.path}: {made.kept:,} {kept}; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out",
+          flush=True)

@@ -33,19 +33,24 @@ def plain(text: str) -> str:
 
 
 @cache
-def shipped(side: int = 0) -> bytes:
-    """The pairs that ship and that the model which reads this side learned from, one a line. Raises UserError where a
-    file is missing or broken."""
-    files = [path for path in FILES if side == 0 or path != WRITTEN[-1]]
+def shipped() -> bytes:
+    """The pairs that ship, one a line. Raises UserError where a file is missing or broken."""
     with refusing((OSError, lzma.LZMAError), lambda _: (
-            Message.of("learned_missing", files=" + ".join(path.name for path in files)))):
-        return b"".join(lzma.decompress(path.read_bytes()) for path in files)
+            Message.of("learned_missing", files=" + ".join(path.name for path in FILES)))):
+        return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
+
+
+def known(side: int) -> memoryview:
+    """Those of `shipped` that the model which reads this side has learned from, not copied."""
+    pairs = memoryview(shipped())
+    return pairs[:-len(lzma.decompress(WRITTEN[-1].read_bytes()))] if side else pairs
 
 
 class Index:
     """One side of N pairs as rows of words, each word with its share of the row's vector of length 1."""
 
-    def __init__(self, pairs: bytes, side: int, tell: Callable[[int, int], object] = lambda done, of: None) -> None:
+    def __init__(self, pairs: bytes | memoryview, side: int,
+                 tell: Callable[[int, int], object] = lambda done, of: None) -> None:
         """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
         self.pairs, self.side, self.ends = pairs, side, np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
         count, found = len(self.ends), list[tuple[np.ndarray, ...]]()
@@ -65,7 +70,7 @@ class Index:
         self.weights /= np.repeat(np.sqrt(np.add.reduceat(self.weights ** 2, self.starts)).clip(1e-9), lengths)
 
     def _lines(self, first: int, last: int) -> list[list[str]]:
-        text = self.pairs[self.ends[first - 1] if first else 0:self.ends[last - 1]].decode()
+        text = str(self.pairs[self.ends[first - 1] if first else 0:self.ends[last - 1]], "utf-8")
         return [line.split("\t") for line in text.split("\n")[:-1]]
 
     def nearest(self, text: str, count: int = NEAREST) -> Learned:

@@ -47,7 +47,8 @@ class Contexts:
         tokens: of the sentence, without EOS. position: from 0. layer: 0, embedding and position, to N. At most one
         piece of each sentence is returned.
         """
-        own, known = self.read([Pair.of(tokens, ())]), self.known
-        near = known.nearest(own.states[layer, position], layer, own.sentences[0], count)
-        return [Neighbour(known.sentences[number], place, cosine) for i, cosine in near
-                for number, place in [known.places[i].tolist()]]
+        own, found = self.read([Pair.of(tokens, ())]), list[Neighbour]()
+        for i, cosine in self.known.nearest(own.states[layer, position], layer, own.sentences[0], count):
+            number, place = self.known.places[i].tolist()
+            found.append(Neighbour(self.known.sentences[number], place, cosine))
+        return found

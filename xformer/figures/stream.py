@@ -49,9 +49,11 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
 
     pair: the sentence and its translation, written into a saved picture.
     """
-    say, norm = language.say, stream.norm
-    rows = [[say(f"train_{one.name}"), *(float(of(one.read(norm)[piece])) for of in (np.mean, np.std)),
-             *_measures(one)[:, piece].tolist()] for one in stream.of_layer(layer)]
+    say, rows = language.say, []
+    for one in stream.of_layer(layer):
+        read = one.read(stream.norm)[piece]
+        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()),
+                     *_measures(one)[:, piece].tolist()])
     columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
                                                 "cosine")]
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,

@@ -369,7 +369,7 @@ class Service(ModelService[Translator], TranslationService):
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
                 learned.KEPT[side] = learned.Index(
-                    learned.shipped(side), side, lambda *now: (pause(), tell and tell(*now)))
+                    learned.known(side), side, lambda *now: (pause(), tell and tell(*now)))
                 give_back()  # 30 MB
             return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=tuple(scores))
 

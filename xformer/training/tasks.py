@@ -72,15 +72,22 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
     return Tokenizer.train((text for english, spanish in pairs for text in (english, spanish, plain(english))), size)
 
 
+def forced(model: nn.Module, sources: Sequence[list[int]], targets: Sequence[list[int]], device: torch.device
+           ) -> tuple[Tensor, Tensor]:
+    """Teacher forcing: B sources and B n targets, in pieces -> logits [B n, T, V], and what they should be [B n, T],
+    with EOS, then PAD. n targets that follow each other share a source; only a transformer takes more than one."""
+    logits = model(pad([[*source, EOS] for source in sources], device), pad([[BOS, *t] for t in targets], device))
+    return logits, pad([[*target, EOS] for target in targets], device)
+
+
 def expected_cost(model: nn.Module, ranked: Sequence[Ranked], device: torch.device) -> Tensor:
     """Return the expected cost of the hypotheses of a sentence, a mean over sentences: minimum risk training (Shen et
     al. 2016), here over those of a beam (Edunov et al. 2018, "Classical Structured Prediction Losses").
 
     How probable a hypothesis is beside the others is the softmax of SHARPNESS times its log-probability a piece.
     """
-    rows = [row for one in ranked for row in one.hypotheses]
-    wanted = pad([[*row, EOS] for row in rows], device)
-    logits = model(pad([[*one.source, EOS] for one in ranked], device), pad([[BOS, *row] for row in rows], device))
+    logits, wanted = forced(model, [one.source for one in ranked], [row for one in ranked for row in one.hypotheses],
+                            device)
     lost = F.cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=PAD, reduction="none")
     mean = lost.view_as(wanted).sum(1) / (wanted != PAD).sum(1)
     probabilities = (-SHARPNESS * mean.view(len(ranked), -1)).softmax(1)
@@ -88,10 +95,7 @@ def expected_cost(model: nn.Module, ranked: Sequence[Ranked], device: torch.devi
 
 
 class TranslationTask(Task):
-    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily.
-
-    risk: weight of the expected cost of a batch's ranked hypotheses beside the loss of a piece of its pairs.
-    """
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
 
     score = "bleu"
     data: Any
@@ -106,13 +110,10 @@ class TranslationTask(Task):
 
     def loss(self, model: nn.Module, batch: Sequence[Ids | Ranked], device: torch.device) -> Tensor:
         """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS; for each of
-        them `risk` times the expected cost of the ranked is added."""
+        them the expected cost of the ranked is added, times `risk`."""
         loss = torch.zeros((), device=device)
         if pairs := [one for one in batch if not isinstance(one, Ranked)]:
-            source = pad([[*s, EOS] for s, _ in pairs], device)
-            target = pad([[BOS, *t] for _, t in pairs], device)
-            wanted = pad([[*t, EOS] for _, t in pairs], device)
-            logits = model(source, target)
+            logits, wanted = forced(model, [source for source, _ in pairs], [target for _, target in pairs], device)
             loss = SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
         if ranked := [one for one in batch if isinstance(one, Ranked)]:
             loss = loss + self.risk * self.weight(batch) * expected_cost(model, ranked, device)

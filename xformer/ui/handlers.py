@@ -189,9 +189,12 @@ def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
 def require(handler: Callable[..., Any], named: Mapping[str, Any]) -> None:
     """Raise UserError where an input is missing that the handler `needs`."""
     for name, message in getattr(handler, "needs", {}).items():
-        value = named.get(name)
-        if value is None or isinstance(value, (str, list)) and not (value.strip() if isinstance(value, str) else value):
+        if _missing(named.get(name)):
             raise UserError(Message.of(message))
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (not value.strip() if isinstance(value, str) else isinstance(value, list) and not value)
 
 
 def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:

@@ -102,11 +102,11 @@ def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
         ranked = [(group, [1 - float(row[2]) / 100 for row in group]) for group in groups if len(group) == RANKED]
         if not all(0 <= cost <= 1 for _, costs in ranked for cost in costs):
             raise ValueError
-    ranked = [(group, costs) for group, costs in ranked if max(costs) > min(costs)]
-    if not ranked:
+    found = [Ranked(tokenizer.encode(group[0][0]), [tokenizer.encode(row[1]) for row in group], costs)
+             for group, costs in ranked if max(costs) > min(costs)]
+    if not found:
         raise ValueError(f"{path} has no sentence with {RANKED} hypotheses of unlike nearness; make it of more text")
-    return [Ranked(tokenizer.encode(group[0][0]), [tokenizer.encode(row[1]) for row in group], costs)
-            for group, costs in ranked]
+    return found
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
@@ -369,7 +369,7 @@ class TranslationBatches:
                     len(one.source) + 1, RANKED * (max(map(len, one.hypotheses)) + 1)), rng)
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids | Ranked]]:
-        """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
+        """Yield the batches of one epoch without the first `skip`: `Ids`, and after them some of the ranked."""
         ranked = islice(self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None)
         rng, how = random.Random(f"{self.seed} {number}"), self.options
         pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),

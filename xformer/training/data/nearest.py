@@ -10,6 +10,7 @@ from __future__ import annotations
 import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import sacrebleu
 from tqdm import tqdm
@@ -31,6 +32,7 @@ CHUNK = 1000  # sentences of similar length that are translated before the bar m
 class NearestPairs:
     """What `write_nearest` translated and wrote, counted in English sentences."""
 
+    path: Path
     sentences: int
     kept: int
     new: int  # translations kept that are no reference
@@ -93,9 +95,9 @@ def write_nearest(run: NearestRun) -> NearestPairs:
     """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz or ranked.tsv.xz beside it, without
     what shares a sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv
     that is no pair."""
-    name = "ranked" if run.ranked else "nearest"
+    path = run.data / ("ranked.tsv.xz" if run.ranked else "nearest.tsv.xz")
     train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
-    if (old := run.data / f"{name}.tsv").exists():
+    if (old := path.with_suffix("")).exists():
         raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
     dev = data_file(run.data, "dev")
     held_out = [*(read_pairs(dev) if dev else []), *(pair for test in run.exclude for pair in excluded_pairs(test))]
@@ -104,13 +106,11 @@ def write_nearest(run: NearestRun) -> NearestPairs:
         references.setdefault(english, []).append(spanish)
     loaded = checkpoint.load_translator(repository.find(run.checkpoint))
     prepare(loaded.model, run.device, run.precision)
-    rows: Sequence[tuple[str, ...]]
-    if run.ranked:
-        rows = [*ranked_rows(loaded.model, loaded.tokenizer, references, run.beam)]
-    else:
-        rows = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
-    path = run.data / f"{name}.tsv.xz"
+    of_beams = loaded.model, loaded.tokenizer, references, run.beam
+    rows: Sequence[tuple[str, ...]] = (
+        [*ranked_rows(*of_beams)] if run.ranked else without([*nearest_pairs(*of_beams, run.least)], held_out))
     with refusing(OSError, lambda error: (
             f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data.")):
         checkpoint.write(path, lzma.compress(lines_of(rows)))
-    return NearestPairs(len(references), len({row[0] for row in rows}), sum(r[1] not in references[r[0]] for r in rows))
+    return NearestPairs(path, len(references), len({row[0] for row in rows}),
+                        sum(spanish not in references[english] for english, spanish, *_ in rows))

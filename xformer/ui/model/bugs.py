@@ -27,8 +27,7 @@ def build(part: Layout) -> None:
     pictures = part.pictures(ID, cleared={"texts": "", "before": None, "after": None, "reply": ""})
     pictures.follow(follow, "bug_guess")
     pictures.fact("bug", lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient])
-    # Once for all patients.
-    pictures.fact("healthy", needs(trace="no_trace")(lambda service, trace: examined(service, trace, "")))
+    pictures.fact("healthy", healthy)
     pictures.fact("ill", examined)
     pictures.fact("maps", both_maps)
     problem = part.status()
@@ -61,6 +60,12 @@ def follow(bug_patient: str, bug_seed: int, bug_guess: str, before: dict[str, An
 def deal(service: TranslationService, language: Language, *, bug_seed: int) -> dict[str, int]:
     """Give the patients other letters."""
     return {"bug_seed": (int(bug_seed) + random.randrange(1, SEED.most)) % SEED.most}
+
+
+@needs(trace="no_trace")
+def healthy(service: TranslationService, trace: Trace) -> Examined:
+    """Look into the healthy model, once for all patients."""
+    return examined(service, trace, "")
 
 
 @needs(trace="no_trace")

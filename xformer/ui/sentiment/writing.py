@@ -155,9 +155,7 @@ def _likelier(part: Layout) -> None:
     part["result"] = part.table("likelier-view")
     gr.on([button.click, *(field.submit for field in fields)], trigger_mode="always_last", api_visibility="private",
           show_progress_on=[part["result"]], **part.listener(compare, "result", problem="problem"))
-    part["sample"].click(**part.listener(lambda service, language, *, sample: {
-        "lm_a": sample[0], "lm_b": sample[1], **compare(service, language, lm_a=sample[0], lm_b=sample[1])},
-        "result", *labels, problem="problem"), **QUIET)
+    part["sample"].click(**part.listener(compare_example, "result", *labels, problem="problem"), **QUIET)
 
 
 @needs(lm_a="lm_empty", lm_b="lm_empty")
@@ -165,3 +163,8 @@ def _likelier(part: Layout) -> None:
 def compare(service: WriterService, language: Language, *, lm_a: str, lm_b: str) -> dict[str, Any]:
     """Score two whole texts, and say which is likelier."""
     return {"result": figures.likelier([service.read(text, whole=True) for text in (lm_a, lm_b)], language)}
+
+
+def compare_example(service: WriterService, language: Language, *, sample: list[str]) -> dict[str, Any]:
+    """Put an example into the fields and compare it."""
+    return {"lm_a": sample[0], "lm_b": sample[1], **compare(service, language, lm_a=sample[0], lm_b=sample[1])}
