@@ -3,7 +3,8 @@
 // end of the stream: the page took that stream for open, and nobody would listen for the answer. So such a reply is
 // held back until the page has read the ends that the server sent before it: X-Streams-Ended, by
 // xformer/ui/server/middleware.py.
-const LONGEST = 1000;  // milliseconds; a connection that broke brings no end
+const LONGEST = 1000, TURN = 5;  // milliseconds; a connection that broke brings no end
+const TURNS = 20;  // at least: a page that draws for a second reads nothing in it
 const ended = [];  // the streams whose end was read
 const request = globalThis.fetch;
 
@@ -12,6 +13,7 @@ globalThis.fetch = async (what, how) => {
   if (pathname.endsWith('/queue/data')) what.signal.addEventListener('abort', () => ended.push(what));
   const reply = await request(what, how), begun = performance.now();
   const sent = Number(reply.headers.get('X-Streams-Ended'));
-  while (ended.length < sent && performance.now() < begun + LONGEST) await new Promise(done => setTimeout(done, 5));
+  for (let turn = 0; ended.length < sent && (turn < TURNS || performance.now() < begun + LONGEST); turn++)
+    await new Promise(done => setTimeout(done, TURN));
   return reply;
 };

@@ -109,6 +109,7 @@ export default function start({element, props, trigger, watch}) {
     if (!map) return;
     letGoOfOtherPair();
     locked = placeOfWords(map, lockHere());
+    if (hovered.row >= map.queries.length || hovered.column >= map.keys.length) hovered = {};  // of a longer sentence
     const before = inside('svg.cells .levels'), shapeBefore = shape;
     draw();
     shape = [cell, ...map.queries, '', ...map.keys].join('\n');

@@ -266,6 +266,21 @@ def test_pointing_at_a_cell_says_its_value_and_lights_both_words(visit, learned_
     expect(page.locator(".view .token[data-column='1']")).to_have_class("token chosen")
 
 
+def test_a_word_that_is_pointed_at_is_let_go_where_a_shorter_sentence_lacks_its_place(visit, learned_pairs):
+    by_length = sorted(learned_pairs, key=lambda pair: len(pair[0]))
+    page = visit()
+    open_attention(page, by_length[::-1])
+    labels = page.locator(".view svg.left text")
+    labels.last.hover()
+    expect(page.locator(".view .said")).to_contain_text(labels.last.text_content())
+    before = labels.count()
+    bar = page.get_by_role("textbox", name="English sentence")
+    bar.fill(by_length[0][0])  # the pointer rests where it is
+    bar.press("Enter")
+    page.wait_for_function("before => document.querySelectorAll('.view svg.left text').length < before", arg=before)
+    expect(page.locator(".view .said")).to_have_text("")
+
+
 def test_a_word_is_locked_by_a_click_and_let_go_by_escape(visit, learned_pairs, trace):
     page = visit()
     open_attention(page, learned_pairs)
