@@ -3,7 +3,7 @@
 // first of the two, and triggers 'choose', for state.chosenPath; arrow keys go from piece to piece.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {ARROWS, escapeHtml, fill, label, rect, tongue} from './shared.js';
+import {ARROWS, escapeHtml, fill, label, rect, renew, tongue} from './shared.js';
 import {state} from './state.js';
 
 const LEAST = 26, MOST = 120, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
@@ -14,6 +14,10 @@ const FORMULAS = {
   recurrence: ['n', 'O(n)', 'O(n)'], convolution: ['⌈(n − 1) / (k − 1)⌉', 'O(n / k)', 'O(1)'],
   dilated: ['⌈log_k n⌉', 'O(log_k n)', 'O(1)'], self_attention: ['', 'O(1)', 'O(1)'],
 };
+const FRAME = '<p class="caption"></p><p class="sub"></p><div class="sides"><div class="scroll">' +
+  '<div class="its-words"></div><div class="kinds"></div></div><div class="measured"></div></div>' +
+  // What a file names as its model; of this class it is this picture's alone, see save.js.
+  '<span class="towers" hidden data-identity=""></span>';
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 const typeset = formula => escapeHtml(formula).replace('_k', '<sub>k</sub>');
 const short = value => Number(value.toPrecision(2)).toString();
@@ -29,15 +33,11 @@ export default function start({element, props, trigger, watch}) {
   const say = (key, values = {}) => fill(shown.texts[`path_${key}`], {...words(), k: shown.kernel, ...values});
 
   function receive() {
-    const focused = document.activeElement?.closest('.word'), before = inside('.scroll')?.scrollLeft ?? 0;
-    const at = element.contains(focused) ? focused.dataset.piece : null;
     shown = props.value;
     element.dataset.empty = !shown;
     if (!shown || !inside('.drawing')) return;
     chosen = shown.chosen;
     draw();
-    inside('.scroll').scrollLeft = before;
-    if (at !== null) inside(`.word[data-piece="${at}"]`)?.focus({preventScroll: true});
   }
 
   // The sentence that the pieces spell.
@@ -48,18 +48,21 @@ export default function start({element, props, trigger, watch}) {
   // How long the path is at most, and how many operations wait for each other.
   const longest = one => one.name === 'recurrence' ? shown.pieces.length : one.feeds.length;
 
+  // Draws what has changed. The words stay the same elements while numbers come in, or a click on one would be lost.
   function draw() {
-    const count = shown.pieces.length;
-    inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('title'))}</p>` +
-      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p>` +
-      `<div class="sides"><div class="scroll"></div>${measured()}</div>` +
-      // What a file names as its model; of this class it is this picture's alone, see save.js.
-      `<span class="towers" hidden data-name="${escapeHtml(shown.models.map(one => one.name).join(', '))}" ` +
-      'data-identity=""></span>';
+    const count = shown.pieces.length, focused = element.querySelector('.word:focus')?.dataset.piece;
+    if (!inside('.scroll')) inside('.drawing').innerHTML = FRAME;
+    inside('.caption').textContent = say('title');
+    renew(inside('.sub'), `<span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}`);
+    renew(inside('.measured'), measured());
+    inside('.towers').dataset.name = shown.models.map(one => one.name).join(', ');
     const room = inside('.scroll').clientWidth;
     column = Math.max(LEAST, Math.min(MOST, (room - 2 * EDGE) / count));
     width = Math.floor(2 * EDGE + count * column);
-    inside('.scroll').innerHTML = wordRow() + shown.networks.map(layers).join('');
+    renew(inside('.its-words'), wordRow());
+    renew(inside('.kinds'), shown.networks.map(layers).join(''));
+    mark(focused ?? chosen[1]);
+    if (focused) inside(`.word[data-piece="${focused}"]`)?.focus({preventScroll: true});
     inside('.scroll').style.setProperty('--room', `${room}px`);
     inside('.drawing').dataset.pair = JSON.stringify([sentence()]);
     element.dataset.drawn = chosen.join(' ');
@@ -75,8 +78,7 @@ export default function start({element, props, trigger, watch}) {
     const upright = most + 6 > column, height = upright ? Math.max(32, Math.round(most) + 14) : 32;
     const row = texts.map((text, i) => {
       const turned = upright ? ` transform="rotate(-90 ${xOf(i) + 4} ${height - 8})"` : '';
-      return `<g class="word" data-piece="${i}" role="button" tabindex="${i === chosen[1] ? 0 : -1}" ` +
-        `aria-pressed="${chosen.includes(i)}" aria-label="${escapeHtml(shown.pieces[i])}">` +
+      return `<g class="word" data-piece="${i}" role="button" aria-label="${escapeHtml(shown.pieces[i])}">` +
         rect(xOf(i) - column / 2 + 1, 1, column - 2, height - 2, 'rx="4"') +
         label(text, xOf(i) + (upright ? 4 : 0), upright ? height - 8 : 21,
               `lang="${tongue('source')}" text-anchor="${upright ? 'start' : 'middle'}"${turned}`) + '</g>';
@@ -154,25 +156,31 @@ export default function start({element, props, trigger, watch}) {
         .join('')) + '</tr>').join('');
     const how = estimated.length ? say('estimated', {directions: Math.min(...estimated.map(one => one.directions))}) :
       shown.models.some(one => one.norms) ? say('exact') : say('waits');
-    return `<div class="measured"><h3>${escapeHtml(say('left'))}</h3>` +
+    return `<h3>${escapeHtml(say('left'))}</h3>` +
       `<p class="text">${escapeHtml(say('text'))} ${escapeHtml(how)}</p>` +
       `<table><thead><tr>${names.map(name => `<th scope="col">${escapeHtml(name)}</th>`).join('')}</tr></thead>` +
-      `<tbody>${rows}</tbody></table></div>`;
+      `<tbody>${rows}</tbody></table>`;
+  }
+
+  // Marks the words that are chosen, and which of all the Tab key reaches.
+  function mark(reached) {
+    for (const word of element.querySelectorAll('.word')) {
+      word.setAttribute('aria-pressed', chosen.includes(Number(word.dataset.piece)));
+      word.setAttribute('tabindex', word.dataset.piece === String(reached) ? 0 : -1);
+    }
   }
 
   function choose(piece) {
     if (chosen.includes(piece)) return;
     chosen = [chosen[1], piece];
-    for (const word of element.querySelectorAll('.word')) {
-      word.setAttribute('aria-pressed', chosen.includes(Number(word.dataset.piece)));
-    }
+    mark(piece);
     state.chosenPath = chosen.map(place => place + 1);
     trigger('choose');
   }
 
   function goTo(word) {
     if (!word) return;
-    element.querySelectorAll('.word').forEach(one => one.setAttribute('tabindex', one === word ? 0 : -1));
+    mark(word.dataset.piece);
     word.focus();
   }
 

@@ -138,6 +138,15 @@ export const tongue = side =>
 // Escapes text for HTML and SVG, between tags and in attributes.
 export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
+const written = new WeakMap();  // by an element, what `renew` wrote into it
+
+// Writes HTML into an element, unless it was written there last: a click or the focus in it is not lost then.
+export function renew(element, html) {
+  if (written.get(element) === html) return;
+  element.innerHTML = html;
+  written.set(element, html);
+}
+
 // Replaces each {name} of a template with its value.
 export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 

@@ -6,6 +6,7 @@ import json
 import time
 import urllib.error
 from collections import Counter
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -118,17 +119,26 @@ def test_the_body_of_what_waits_is_counted(app, many):
     app.say("go")
 
 
-def test_an_answer_that_somebody_listens_for_is_waited_for(app):
+def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open(app, many):
+    """A page that draws for more than `UNHEARD` seconds asks for its answers only then."""
     app.say("hold")
-    code, said = send(app, "/gradio_api/call/classify", b'{"data": ["A film."]}')
-    app.wait_for("began")
-    connection = http.client.HTTPConnection(urlsplit(app.address).netloc, timeout=60)
-    connection.request("GET", f"/gradio_api/call/classify/{json.loads(said)['event_id']}")
-    answer = connection.getresponse()
-    app.wait_for("overdue")  # it has waited for longer than an answer waits for a listener
-    app.say("go")
-    assert "event: complete" in answer.read().decode()
-    connection.close()
+    with ExitStack() as opened:
+        def get(path):
+            connection = http.client.HTTPConnection(urlsplit(app.address).netloc, timeout=60)
+            opened.enter_context(closing(connection))
+            connection.request("GET", f"/gradio_api/{path}")
+            return connection.getresponse()
+
+        get("heartbeat/busy")
+        assert read_many(app, many, "busy", "A film.\nAnother film.")[0] == 200
+        code, said = send(app, "/gradio_api/call/classify", b'{"data": ["A film."]}')
+        for _ in range(2):
+            app.wait_for("began")
+        answer = get(f"call/classify/{json.loads(said)['event_id']}")
+        app.wait_for("overdue")  # both have waited for longer than an answer waits for a listener
+        app.say("go")
+        assert "event: complete" in answer.read().decode()
+        assert "Another film." in get("queue/data?session_hash=busy").read().decode()
 
 
 def test_a_reading_of_many_texts_has_an_end_and_keeps_what_was_read(reader, monkeypatch):

@@ -141,7 +141,7 @@ class Gate:
             if call:
                 stack.callback(gradio_private.forget, app, call[1])
                 stack.enter_context(listening(app, call[1]))
-            if listens:
+            if listens or page:  # which may be too busy to listen
                 for session in names:
                     stack.enter_context(listening(app, session))
             if joins:

@@ -64,7 +64,7 @@ async def _trim() -> None:
 
 
 async def _drop(app: Any) -> None:
-    """Drop the requests whose client has not listened for `UNHEARD` seconds."""
+    """Drop the requests whose client has not listened for `UNHEARD` seconds and has no page open."""
     looks = Counter[str]()  # in a row that found nobody; a server that stood still has not looked
     while True:
         await asyncio.sleep(UNHEARD / LOOKS)
