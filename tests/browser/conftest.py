@@ -54,7 +54,7 @@ def visits(chromium, person, address):
         page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(error.stack or str(error)))
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: hosts.add(urlparse(request.url).hostname))
         page.goto(address + path)

@@ -26,7 +26,7 @@ def page(person, server):
     page.set_default_timeout(PATIENCE)
     problems = []
     page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("pageerror", lambda error: problems.append(error.stack or str(error)))
     page.goto(server.address)
     yield page
     page.close()
