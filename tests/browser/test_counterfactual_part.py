@@ -60,3 +60,20 @@ def test_steps_and_results_follow_the_translation(visit, learned_pairs):
     translate_to(page, *learned_pairs[1])
     expect(page.locator(".block.another-word")).not_to_contain_text("With")
     expect(step).to_have_value(re.compile(r"^\d+ · after "))
+
+
+def test_a_shorter_translation_comes_while_the_list_of_steps_is_open(visit, learned_pairs):
+    by_length = sorted(learned_pairs, key=lambda pair: len(pair[1]))
+    page = visit()
+    step = open_part(page, by_length[::-1])
+    page.evaluate("""sentence => {  // from where the focus is not taken
+        const field = document.querySelector('.bar textarea');
+        field.value = sentence;
+        field.dispatchEvent(new Event('input'));
+    }""", by_length[0][0])
+    step.click()
+    steps = page.get_by_role("option")
+    before = steps.count()
+    page.evaluate("document.querySelector('.bar .field button').click()")
+    page.wait_for_function("before => document.querySelectorAll('[role=option]').length < before", arg=before)
+    expect(step).to_have_attribute("aria-expanded", "true")

@@ -51,8 +51,7 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
     own = error_course(moments, head, reading)
     data += [line(places, own, place(head, language), BLUE, hover),
              go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
-                        marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
-                        hovertemplate=f"%{{y:.3f}}{END}")]
+                        marker={"color": ORANGE, "size": 14, "symbol": "diamond"}, hovertemplate=f"%{{y:.3f}}{END}")]
     ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
     return go.Figure(data, layout(say("form_plot_errors"), x=axis(say("form_axis_step"), **ticks),
                                   y=axis(say("form_axis_error"), range=[0, 1.02])))

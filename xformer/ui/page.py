@@ -277,8 +277,7 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
         say = page.language.of(service.info).say
         updates[page.sentence] = gr.update(value=values["text"], label=say("sentence"),
-                                           placeholder=say("sentence_placeholder"),
-                                           rtl=leftwards(service.info.source))
+                                           placeholder=say("sentence_placeholder"), rtl=leftwards(service.info.source))
     return updates, problems
 
 

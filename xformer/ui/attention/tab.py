@@ -406,8 +406,7 @@ def _alignment(service: TranslationService, choice: Choice, language: Language) 
         return language.say("aligns_trained")
     if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
-    return language.say(f"aligns_{alignment.reading(errors)}",
-                        predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}",
+    return language.say(f"aligns_{alignment.reading(errors)}", predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}",
                         count=service.metrics["alignment"]["sentences"])
 
 

@@ -41,8 +41,9 @@ MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minu
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
-# Of Gradio's page: its scripts; and by the beginning of a script's name what `quick_scripts` replaces in it. In the
-# tree of components that is two searches; in a status, the clock, which ran for ever where the status was taken away.
+# Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it. In the tree of components
+# that is two searches; in a status, the clock, which ran for ever where the status was taken away: sixty frames a
+# second, a tenth of a core; in a dropdown, the labels of choices: an error where fewer come while its list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
@@ -50,7 +51,8 @@ REPLACED = {"core": (
     (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
                 r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);")),
             "statustracker": (
-    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),)}
+    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),), "Index": (
+    (re.compile(r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)", re.DOTALL), r"\1?.\2?.\3"),)}
 
 # Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
 # page, which is off.
@@ -241,31 +243,31 @@ def forget(app: Any, session: str) -> None:
 
 
 def _changed(begins: str) -> tuple[str, str]:
-    """A script of Gradio whose name begins so: its name, and its text with `REPLACED`. Raises LookupError where it is
-    not as it was tried."""
+    """The script of Gradio whose name begins so and in which all that is in `REPLACED` stands once: its name, and its
+    text with that replaced. Raises LookupError where there is none."""
     for path in SCRIPTS.glob(f"{begins}-*.js"):
-        text = path.read_text(encoding="utf-8")
+        text, counts = path.read_text(encoding="utf-8"), set[int]()
         for search, replacement in REPLACED[begins]:
             text, count = search.subn(replacement, text)
-            if count != 1:
-                raise LookupError(f"{path.name} has {count} searches like {search.pattern}")
-        return path.name, text
-    raise LookupError(f"There is no {begins}-*.js in {SCRIPTS}")
+            counts.add(count)
+        if counts == {1}:
+            return path.name, text
+    raise LookupError(f"There is no {begins}-*.js in {SCRIPTS} as it was tried")
 
 
 def quick_scripts(scripts: str) -> dict[str, str]:
-    """The texts of two scripts of Gradio by their names: that of the tree of components, which searches as
-    assets/gradio_tree.js does and has assets/gradio_stream.js before it, and that of the status of a component, whose
-    clock stops. scripts: the folder of these, seen from Gradio's scripts.
+    """The texts of scripts of Gradio by their names: that of the tree of components, which searches as
+    assets/gradio_tree.js does and has assets/gradio_stream.js before it, that of the status of a component, whose
+    clock stops, and that of a dropdown. scripts: the folder of the first two, seen from Gradio's scripts.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
-    for every component through all events: here most of the time from a click to the picture. Gradio never stops the
-    clock of the status "Loading": the browser drew the page sixty times a second, which took a tenth of a core.
-    Raises LookupError where a script of Gradio is not as it was tried.
+    for every component through all events: here most of the time from a click to the picture. Raises LookupError where
+    a script of Gradio is not as it was tried.
     """
-    (tree, text), (status, stops) = map(_changed, REPLACED)
+    changed = dict(map(_changed, REPLACED))
+    tree = next(iter(changed))
     imports = f'import "{scripts}/gradio_stream.js";import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
-    return {tree: imports + text, status: stops}
+    return changed | {tree: imports + changed[tree]}
 
 
 def quick_page(scripts: str) -> list[Route]:

@@ -52,8 +52,7 @@ def draw(study: StudyService, language: Language, *, recorded_question: str, rec
         return answer
     chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
     (kind, first), *_ = found.items()
-    said = [language.say(f"recorded_look_{question}", warmup=kind.warmup,
-                         rate=f"{explain.highest_rate(first[0]):.2g}",
+    said = [language.say(f"recorded_look_{question}", warmup=kind.warmup, rate=f"{explain.highest_rate(first[0]):.2g}",
                          times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak)),
             language.say("recorded_look", **{name: kept.about.get(name, "?") for name in (
                 "pairs", "words", "layers", "d_model", "steps", "machine")})]
