@@ -103,7 +103,8 @@ export default function start({element, props, trigger, watch}) {
     inside('.drawing').innerHTML = `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
       group(say('count'), map.counts.map(count => pressed('count', count, count.toLocaleString('en')))) + '</div>' +
       `<ol class="own" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
-      `<div class="both"><div class="plane"><p class="caption"></p><canvas tabindex="0" role="img"></canvas>` +
+      '<div class="both"><div class="plane"><p class="caption"></p>' +
+      '<canvas data-key="plane" tabindex="0" role="img"></canvas>' +
       `<div class="zoom">${zoom.join('')}</div><p class="tip" hidden></p></div>` +
       `<div class="side"><input type="search" role="searchbox" autocomplete="off" ` +
       `aria-label="${escapeHtml(say('find'))}" placeholder="${escapeHtml(say('find'))}" value="${escapeHtml(query)}">` +
