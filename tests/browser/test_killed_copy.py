@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, translate, wait_until_settled
+from tests.browser.conftest import PATIENCE
 from tests.harness import PROXY, Copies, wait_until
 
 
@@ -17,6 +18,7 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
     with Copies(tmp_path / "copies", "--checkpoint", tiny_checkpoint, "--device", "cpu") as copies:
         context = chromium.new_context(reduced_motion="reduce")
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         quiet = watched(page)
         page.goto(copies.address)
         # Nothing of the page is in this browser yet, and a copy may still be at its start.

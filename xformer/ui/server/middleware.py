@@ -1,6 +1,7 @@
 """Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
 
 import asyncio
+import os
 from contextlib import ExitStack
 from typing import Any
 
@@ -134,7 +135,7 @@ class Gate:
                 app.state.ended.update(names)
             if joins and message["type"] == "http.response.start":
                 ended = app.state.ended[scope.get(gradio_private.JOINED)]
-                MutableHeaders(scope=message)["X-Streams-Ended"] = str(ended)
+                MutableHeaders(scope=message)["X-Streams-Ended"] = f"{ended} {os.getpid()}"
             await send(message)
 
         with ExitStack() as stack:
