@@ -51,7 +51,8 @@ REPLACED = {"core": (
     (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
                 r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);")),
             "statustracker": (
-    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),), "Index": (
+    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),),
+            "Index": (
     (re.compile(r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)", re.DOTALL), r"\1?.\2?.\3"),)}
 
 # Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
