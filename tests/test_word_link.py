@@ -5,6 +5,7 @@ import html
 import json
 import re
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -112,6 +113,20 @@ def test_the_part_shows_both_ways_of_two_english_words_and_each_cell_opens_its_h
     assert address == {"tab": "attention", "stack": "encoder_self", "layer": 1, "head": 1, "show": "head"}
     table = json.loads(html.unescape(answer["shares"].split('data-table="')[1].split('"')[0]))
     assert len(table["rows"]) == 16 and table["rows"][0][:4] == ["encoder_self", "bread → dog", 1, 1]
+
+
+def test_what_is_put_in_a_words_place_stays_when_the_same_pair_is_drawn_again(running, trace):
+    ask, lock = Ask.always(running, ENGLISH), lock_of(trace, "bread", "dog")
+    asked = {"trace": trace, "lock": lock}
+    first = ask.answer(tab.draw, **asked)
+    again = ask.answer(tab.draw, **asked, drawn=first["drawn"])
+    assert first["result"] is None and not {"shares", "result"} & {*again} and again["asks"] == first["asks"]
+    assert again["problem"] == gr.skip()  # and so does what was said of it
+    replaced = ask.answer(tab.replace, **asked, other="cat", translation=None)
+    assert "shares" not in ask.answer(tab.draw, **asked, drawn=replaced["drawn"])
+    for other in ({"trace": running.explain(trace.text), "lock": lock}, {"trace": trace, "lock": "en1-en2"}):
+        assert {"shares", "result"} <= {*ask.answer(tab.draw, **other, drawn=first["drawn"])}
+    assert ask.answer(tab.draw, trace=None, lock="", drawn=first["drawn"])["drawn"] is None
 
 
 def test_without_two_words_the_part_asks_for_them(running, trace):

@@ -1,7 +1,7 @@
 """How much one word looks at another, in every head, before and after a word is replaced. HTML."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -131,8 +131,3 @@ def _largest(values: np.ndarray) -> tuple[int, int, float] | None:
         return None
     layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
     return int(layer) + 1, int(head) + 1, float(values[layer, head])
-
-
-def locked_words(lock: Lock) -> Sequence[str]:
-    """Write both words of a lock as `choices` does; "" for a word that is not locked."""
-    return [f"{LETTERS[word[0]]}{word[1]}" if word else "" for word in (lock.asks, lock.seen)]

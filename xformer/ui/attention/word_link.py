@@ -30,34 +30,39 @@ def build(part: Layout, look: Layout) -> None:
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
     part.status()
     part["shares"], part["result"] = part.table("tables word-links"), part.table("compared")
+    part["drawn"] = gr.State()  # of which trace and lock the shares are
     gr.on([part["trace"].change, part["lock"].change], trigger_mode="always_last", **SWIFT,
-          **part.listener(draw, "asks", "seen", "shares", "result", problem="problem"))
+          **part.listener(draw, "asks", "seen", "shares", "result", "drawn", problem="problem"))
     gr.on([part["asks"].input, part["seen"].input], **part.listener(choose, "lock"), **QUIET)
     for events, handler in (([replace_button.click, part["other"].submit], replace), ([leave_button.click], leave_out)):
-        gr.on(events, **part.listener(handler, "shares", "result", problem="problem"), api_visibility="private",
-              show_progress_on=[part["result"]])
+        gr.on(events, **part.listener(handler, "shares", "result", "drawn", problem="problem"),
+              api_visibility="private", show_progress_on=[part["result"]])
 
 
-def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
-    """Show the share of two locked words in all heads, or ask for them."""
+def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str,
+         drawn: tuple[Trace, str] | None = None) -> dict[str, Any]:
+    """Show the share of two locked words in all heads, or ask for them.
+
+    A link that opens the page sets both the trace and the lock: after the second change, the reader may have put
+    another word in the place of one, which stays.
+    """
     if trace is None:
-        return {"shares": None, "result": None}
+        return {"shares": None, "result": None, "drawn": None}
     words, choices = locked(lock), figures.choices(trace)
     known = {name for _, name in choices}
-    chosen = [name if name in known else _first(trace, name, known) for name in figures.locked_words(words)]
-    drawn = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
+    answer = {name: gr.update(choices=choices, value=value if (value := _first(trace, word)) in known else None)
+              for name, word in (("asks", words.asks), ("seen", words.seen))}
+    if drawn is not None and drawn[0] is trace and drawn[1] == lock:
+        return {**answer, "problem": gr.skip()}
+    shares = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
     nothing = f'<p>{language.html("link_none" if words.asks and words.seen else "link_hint")}</p>'
-    return {"asks": gr.update(choices=choices, value=chosen[0]), "seen": gr.update(choices=choices, value=chosen[1]),
-            "shares": drawn or nothing, "result": None}
+    return {**answer, "shares": shares or nothing, "result": None, "drawn": (trace, lock)}
 
 
-def _first(trace: Trace, name: str, known: set[str]) -> str | None:
-    """The first piece of the word in which a locked piece stands."""
-    if not name:
-        return None
-    side = {letters: side for side, letters in LETTERS.items()}[name[:2]]
-    group = figures.group_of(trace, (side, int(name[2:])))
-    return found if group and (found := f"{name[:2]}{group[0]}") in known else None
+def _first(trace: Trace, word: figures.Word | None) -> str | None:
+    """Write the first piece of the word in which a locked piece stands as `choices` does."""
+    group = figures.group_of(trace, word) if word else []
+    return f"{LETTERS[word[0]]}{group[0]}" if word and group else None
 
 
 def choose(_: TranslationService, language: Language, *, asks: str | None, seen: str | None) -> dict[str, str]:
@@ -72,7 +77,7 @@ def replace(service: TranslationService, language: Language, *, trace: Trace, lo
     compared = service.compare(_whole(trace, translation), _changed(trace, lock, other.strip()), _options(translation))
     given = given_heads(service.info, service.alignment_errors)
     return {"shares": figures.grids(trace, locked(lock), given, language, compared.traces[1]),
-            "result": compared_figures.translations(compared, language)}
+            "result": compared_figures.translations(compared, language), "drawn": (trace, lock)}
 
 
 @needs(trace="no_trace")
