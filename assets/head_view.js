@@ -213,12 +213,12 @@ export default function start({element, props, trigger, watch}) {
     highlight();
   });
   element.addEventListener('click', event => {
-    if (!map) return;
     const button = event.target.closest('button');
+    if (button?.dataset.act === 'projector') return trigger('project');  // also before the map is there
+    if (!map) return;
     if (button?.dataset.zoom) return zoom(Number(button.dataset.zoom));
     if (button?.dataset.chip) return trigger('undo', {key: button.dataset.chip});
     if (button?.dataset.export) return trigger('export', {kind: button.dataset.export});
-    if (button?.dataset.act === 'projector') return trigger('project');
     const place = placeAt(event, map, cell);
     if (!place) return;
     clickOn(place);

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from urllib.parse import parse_qs, quote, urlencode, urlparse
+from urllib.parse import parse_qs, quote, urlencode, urljoin, urlparse
 
 import numpy as np
 import pytest
@@ -567,6 +567,20 @@ def test_the_projector_view_is_left_by_its_button_at_any_size(visit, learned_pai
     page.wait_for_function("!location.search.includes('projector')")
     expect(leave).to_be_hidden()
     expect(page.get_by_label("English sentence")).to_be_in_viewport()
+
+
+def test_the_projector_view_is_left_before_its_picture_is_there(visit, learned_pairs):
+    page = visit()
+    page.route("**/run/predict*", lambda route: None)  # no picture comes
+    page.goto(urljoin(page.url, "/?tab=attention&projector=1&text=" + quote(learned_pairs[0][0])))
+    wait_until_settled(page)
+    leave = page.get_by_role("button", name="Leave the projector view (Escape)")
+    leave.click()
+    page.wait_for_function("!location.search.includes('projector')")
+    expect(leave).to_be_hidden()
+    expect(page.locator(".view svg.cells")).to_have_count(0)
+    page.unroute("**/run/predict*")  # which lets go on what was held
+    expect(page.locator(".view svg.cells")).to_be_visible()
 
 
 def test_the_list_of_translations_ends_before_its_arrow_and_is_dimmed_where_it_has_no_part(visit, learned_pairs):
