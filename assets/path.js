@@ -24,16 +24,24 @@ const short = value => Number(value.toPrecision(2)).toString();
 
 export default function start({element, props, trigger, watch}) {
   let shown = null;  // the last value
-  let chosen = [0, 1], column = LEAST, width = 0;
+  let chosen = [0, 1];  // the pieces that are marked; shown.chosen are those of the drawing, until an answer comes
+  let asked = null;  // the reader's last choice: the pair, and of what it was chosen
+  let column = LEAST, width = 0;
   const inside = selector => element.querySelector(selector);
   const words = () => {
-    const [first, last] = chosen.toSorted((one, other) => one - other);
+    const [first, last] = shown.chosen.toSorted((one, other) => one - other);
     return {first: shown.pieces[first], last: shown.pieces[last], distance: last - first, n: shown.pieces.length};
   };
   const say = (key, values = {}) => fill(shown.texts[`path_${key}`], {...words(), k: shown.kernel, ...values});
 
+  const situation = value => JSON.stringify([state.moves, value.pieces]);
+
   function receive() {
-    shown = props.value;
+    const value = props.value, same = value && asked?.of === situation(value);
+    // The two ends of a choice are set one after the other, with an answer to each; only that of both is drawn.
+    if (same && String(value.chosen) !== asked.pair) return;
+    if (!same) asked = null;
+    shown = value;
     element.dataset.empty = !shown;
     if (!shown || !inside('.drawing')) return;
     chosen = shown.chosen;
@@ -65,13 +73,13 @@ export default function start({element, props, trigger, watch}) {
     if (focused) inside(`.word[data-piece="${focused}"]`)?.focus({preventScroll: true});
     inside('.scroll').style.setProperty('--room', `${room}px`);
     inside('.drawing').dataset.pair = JSON.stringify([sentence()]);
-    element.dataset.drawn = chosen.join(' ');
+    element.dataset.drawn = shown.chosen.join(' ');
   }
 
   const svg = (height, content, attributes) =>
     `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ${attributes}>${content}</svg>`;
   const band = (place, height) => rect(xOf(place) - column / 2, 0, column, height, 'class="band"');
-  const bands = height => chosen.map(place => band(place, height)).join('');
+  const bands = height => shown.chosen.map(place => band(place, height)).join('');
 
   function wordRow() {
     const texts = shown.pieces.map(cut), most = LETTER * Math.max(...texts.map(text => text.length));
@@ -110,7 +118,7 @@ export default function start({element, props, trigger, watch}) {
       `r="${i && i < one.route.length - 1 ? radius + .8 : radius + 2}"/>`);
     const numbers = step < 13 ? [] : one.route.slice(1).map(([layer, place], i) =>
       label(i + 1, xOf(place) + (across ? 0 : 9), yOf(layer) + (across ? -7 : -4), `text-anchor="middle"`));
-    const {first, last} = words(), [from, to] = chosen.toSorted((a, b) => a - b);
+    const {first, last} = words(), [from, to] = shown.chosen.toSorted((a, b) => a - b);
     const anchor = place => place < 2 ? 'start' : place > count - 3 ? 'end' : 'middle';
     const names = [[from, first], [to, last]].filter((_, i) => i || to - from > 2).map(([place, text]) => label(
       cut(text), xOf(place) + {start: -column / 2, end: column / 2, middle: 0}[anchor(place)], bottom + 18,
@@ -139,7 +147,7 @@ export default function start({element, props, trigger, watch}) {
   // What is left of a derivative in a model: the state of the later word by the input of the earlier one, the other way
   // round, on average at their distance, and how many times that of neighbours is as large.
   function left({norms, means}) {
-    const [first, last] = chosen.toSorted((one, other) => one - other);
+    const [first, last] = shown.chosen.toSorted((one, other) => one - other);
     const values = norms.length === shown.pieces.length ? [norms[last][first], norms[first][last]] : [NaN, NaN];
     return [...values, means[last - first] ?? NaN, means[1] / (means[last - first] ?? NaN)];
   }
@@ -173,6 +181,7 @@ export default function start({element, props, trigger, watch}) {
   function choose(piece) {
     if (chosen.includes(piece)) return;
     chosen = [chosen[1], piece];
+    asked = {pair: String(chosen), of: situation(shown)};
     mark(piece);
     state.chosenPath = chosen.map(place => place + 1);
     trigger('choose');

@@ -121,6 +121,16 @@ def test_a_generator_tells_each_step_and_what_went_wrong_last(parts):
     assert last[:2] == [gr.skip()] * 2 and "broken" in last[2]
 
 
+def test_a_generator_that_has_nothing_to_tell_leaves_all_as_it_is(parts):
+    def silent(service, language, *, one):
+        yield from one
+
+    outputs = {"two": parts["two"], "three": parts["three"]}
+    listener = Ask.always(None, ENGLISH)(silent, {"one": parts["one"]}, outputs, gr.HTML())
+    assert [*listener["fn"]([])] == [[gr.skip()] * 3], "not no value at all, for which Gradio empties all three"
+    assert [*listener["fn"]([{"two": 1}, {"three": 2}])] == [[1, gr.skip(), ""], [gr.skip(), 2, ""]]
+
+
 def test_a_service_is_given_back_when_nobody_listens_any_more(parts):
     leased = []
 

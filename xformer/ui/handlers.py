@@ -130,10 +130,10 @@ class Ask:
         def answers(*arguments: Any) -> Iterator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))
             model, tab = named.pop(MODEL, None), named.pop(TAB, None)
-            if only_in is None or tab == only_in:
-                yield from map(placed, self._answers(handler, model or "", {**named, **fixed}))
-            else:
-                yield placed({})
+            here = only_in is None or tab == only_in
+            told = self._answers(handler, model or "", {**named, **fixed}) if here else iter(())
+            yield placed(next(told, {}))  # also of none: Gradio empties the outputs of a generator that gives nothing
+            yield from map(placed, told)
 
         def answer(*arguments: Any) -> Any:
             return next(answers(*arguments))
