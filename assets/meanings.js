@@ -27,7 +27,7 @@ export default function start({element, props, trigger, watch}) {
   const say = (key, values = {}) => fill(map.texts[`mean_${key}`], values);
   const stackOf = at => at.split('.')[0], layerOf = at => Number(at.split('.')[1]);
   const title = () =>
-    say('title', {count: words.length.toLocaleString('en'), stack: map.stack, layer: layerOf(map.at)});
+    say('title', {count: words.length.toLocaleString('en'), stack: map.stack, layer: layerOf(map.drawn)});
   const held = () => ({both: map.both, first: map.shares[0], second: map.shares[1]});
   const rule = () =>
     [say('held', held()), say('axes'), ...(stackOf(map.at) === 'decoder' ? [say('given')] : [])].join(' ');
@@ -59,7 +59,7 @@ export default function start({element, props, trigger, watch}) {
 
   function readMap(value) {
     const isOther = value.at !== map?.at || value.count !== map?.count;
-    map = value;
+    map = {...value, drawn: value.at};  // what is chosen, and the states that are drawn until that is answered
     sentences = map.sentences.map(unitsOf);
     words = sentences.flatMap((units, sentence) => units.flatMap((unit, place) =>
       unit.isWord ? [{sentence, place, text: unit.text, small: unit.text.toLowerCase()}] : []));
@@ -140,7 +140,7 @@ export default function start({element, props, trigger, watch}) {
     inside('.alike').innerHTML = alike();
     showHits();
     paint();
-    element.dataset.drawn = `${map.at} ${map.count} ${map.word} ${map.near.length}`;
+    element.dataset.drawn = `${map.drawn} ${map.count} ${map.word} ${map.near.length}`;
   }
 
   // A word marked in its sentence, of which the beginning is left out where the word would not be seen.
@@ -160,7 +160,7 @@ export default function start({element, props, trigger, watch}) {
       word.small === small && word.sentence !== sentence).slice(0, 2).map(([, i]) =>
       `<p>${escapeHtml(say('alike', {word: text, sentence: textOf(i)}))}</p><table><tr>` +
       map.alike.map((_, layer) => `<th scope="col">${layer}</th>`).join('') + '</tr><tr>' +
-      map.alike.map((cosines, layer) => `<td${layer === layerOf(map.at) ? ' class="now"' : ''}>` +
+      map.alike.map((cosines, layer) => `<td${layer === layerOf(map.drawn) ? ' class="now"' : ''}>` +
         `${cosines[map.word][i].toFixed(2)}</td>`).join('') + '</tr></table>').join('');
   }
 

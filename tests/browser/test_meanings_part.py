@@ -52,6 +52,23 @@ def test_words_are_chosen_by_click_key_and_search_and_their_neighbours_are_those
     assert content.startswith(b"\x89PNG") and len(content) > 10_000
 
 
+def test_the_map_is_named_by_the_layer_it_shows_until_the_other_comes(visit, learned_pairs):
+    page, part = opened(visit, learned_pairs[0])
+    layer, caption = part.get_by_role("button", name="1", exact=True).first, part.locator(".caption")
+    near, held = part.locator("ol.near b").all_text_contents(), []
+    page.route(re.compile("/gradio_api/(run|queue/join)"), lambda route: held.append(route))
+    with page.expect_request(re.compile("/gradio_api/(run|queue/join)")):
+        layer.click()
+    expect(layer).to_have_attribute("aria-pressed", "true")
+    expect(caption).to_contain_text("after layer 2")
+    assert part.locator("ol.near b").all_text_contents() == near
+    for route in held:
+        route.continue_()
+    page.unroute(re.compile("/gradio_api/(run|queue/join)"))
+    expect(caption).to_contain_text("after layer 1")
+    expect(part.locator("ol.near b")).not_to_have_text(near)
+
+
 def test_a_dot_is_chosen_on_the_map_and_enlarged(visit, learned_pairs):
     page, part = opened(visit, learned_pairs[0])
     canvas = part.locator("canvas")

@@ -36,10 +36,13 @@ def test_who_leaves_the_part_finds_the_path_again(visit):
     path = next(i for i in range(parts.count()) if "selected" in parts.nth(i).get_attribute("class"))
     parts.nth(path - 1).click()
     expect(drawing).to_be_hidden()
-    with page.expect_event("requestfinished", lambda request: "/queue/data" in request.url):  # all is answered
+    with page.expect_response("**/queue/join*"):  # to measure again, where there is nothing left to measure
         parts.nth(path).click()
-    expect(drawing).to_be_visible()
+    page.locator(".path-kernel input[type=number]").fill("4")
+    page.keyboard.press("Enter")
+    expect(drawing.locator(".of h3").nth(1)).to_contain_text("k = 4")
     expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "0 3")
+    page.wait_for_function("location.search.includes('path_kernel=4')")
     assert "path_from=1&path_to=4" in page.url
 
 
