@@ -366,7 +366,6 @@ def test_what_was_typed_outlives_a_reload(visit, learned_pairs):
     assert "text=The+cat" not in page.url, "nobody asked for a translation"
 
 
-@pytest.mark.flaky(reruns=1, reason="a reload breaks requests off, of which Gradio's client complains by chance")
 def test_what_was_asked_is_asked_again_after_a_reload(visit, learned_pairs):
     page = visit()
     wait_until_settled(page)
