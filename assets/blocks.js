@@ -98,6 +98,7 @@ function tabulate({rows, names, texts, teacher}, hasCode) {
 
 export default function start({element, trigger}) {
   const towers = () => element.querySelector('.towers');
+  let opened = -1;  // the button whose code is shown, among all
 
   function teach() {
     const drawn = element.querySelector('.towers[data-taught]');
@@ -133,12 +134,15 @@ export default function start({element, trigger}) {
     return address;
   }
 
+  const codeButtons = () => [...element.querySelectorAll('button.code')];
+
   // Shows the code of the block that a button belongs to; closes the panel without a button, or on a second click.
   function showCode(button) {
     const panel = element.querySelector('.code-of');
     const before = element.querySelector('button.code[aria-expanded=true]');
     before?.setAttribute('aria-expanded', 'false');
     panel.hidden = !button || button === before;
+    opened = panel.hidden ? -1 : codeButtons().indexOf(button);
     if (panel.hidden) {
       before?.focus();
       return;
@@ -147,6 +151,14 @@ export default function start({element, trigger}) {
     for (const section of panel.querySelectorAll('section'))
       section.hidden = section.dataset.of !== button.dataset.code;
     panel.scrollTop = 0;
+  }
+
+  // What is drawn again, for another sentence or one that came late, keeps the code open.
+  function keepCode() {
+    const button = codeButtons()[opened];
+    if (!button || !element.querySelector('.code-of').hidden) return;
+    showCode(button);
+    if (document.activeElement === document.body) button.focus({preventScroll: true});
   }
 
   element.addEventListener('keydown', event => {
@@ -163,7 +175,10 @@ export default function start({element, trigger}) {
     trigger('choose', {stack: box.dataset.stack, layer: Number(box.dataset.layer)});
     scrollTo(0, 0);  // where the tab that it opens begins, with its picture
   });
-  new MutationObserver(teach).observe(element, {childList: true, subtree: true});
+  new MutationObserver(() => {
+    teach();
+    keepCode();
+  }).observe(element, {childList: true, subtree: true, attributeFilter: ['hidden']});  // Gradio changes what differs
   teach();
   saveOnClick(element, {title: () => towers().dataset.title ?? modelText(element), table, picture});
 }

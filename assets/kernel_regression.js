@@ -4,8 +4,11 @@
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {ARROWS, escapeHtml, fill, pointIn} from './shared.js';
+import {state} from './state.js';
 
 const HEIGHT = 320, LEFT = 34, BOTTOM = 26, EDGE = 10, STEP = 0.1;
+
+const written = points => points.map(point => point.join(',')).join(' ');
 
 export default function start({element, props, trigger, watch}) {
   let shown = null;  // the last value
@@ -20,6 +23,7 @@ export default function start({element, props, trigger, watch}) {
   function receive() {
     const before = document.activeElement?.dataset?.point;
     shown = props.value;
+    if (!shown || written(shown.points) === state.movedPoints) state.movedPoints = '';
     element.dataset.empty = !shown;
     if (!shown || !inside('.drawing')) return;
     if (dragged === null) points = shown.points.map(point => [...point]);
@@ -60,7 +64,8 @@ export default function start({element, props, trigger, watch}) {
     circle.setAttribute('cx', xAt(points[i][0]));
     circle.setAttribute('cy', yAt(points[i][1]));
     circle.setAttribute('aria-label', nameOf(i));
-    trigger('move', {points: points.map(point => point.join(',')).join(' ')});
+    state.movedPoints = written(points);
+    trigger('move', {points: state.movedPoints});
   }
 
   element.addEventListener('pointerdown', event => {

@@ -141,6 +141,14 @@ export function shownMap() {
   return state.shownMap;
 }
 
+// Waits until the points that were moved are drawn: their late answer would take back what comes now. Ten seconds at
+// most, as an answer may never come.
+export async function whenMoved() {
+  const begun = performance.now();
+  while (state.movedPoints && performance.now() < begun + 10_000) await twoFrames();
+  return [];
+}
+
 // Locks words of whatever pair of sentences is shown next, as an address asks. What this page has told itself may come
 // back late, when other words are locked.
 export function lockWords(text) {

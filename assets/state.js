@@ -23,6 +23,8 @@ export const state = {
   chosenPath: [0, 0],
   // What the map of meanings shows: [stack and layer, the word that is chosen, from 1, sentences].
   shownMap: ['', 0, 0],
+  // The points of the kernel regression as they were moved last, "x,y x,y", until that is drawn.
+  movedPoints: '',
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
 };

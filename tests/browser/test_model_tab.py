@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, open_tab, saved
+from tests.browser.acts import expect_fits, open_tab, saved, translate
 from xformer.figures.whole_pass import flows
 
 
@@ -82,12 +82,17 @@ def test_the_whole_pass_fits_a_phone_and_is_saved(visit, learned_pairs, running)
     assert found == pytest.approx([float(p) for p in mean[1, 0] if p >= 0.03], abs=1e-4)  # four digits are saved
 
 
-def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_page):
+def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_page, learned_pairs):
     page = same_page
     open_tab(page, "model")
     page.get_by_test_id("This model-radio-label").click()
     panel, braces = page.locator(".code-of").first, page.get_by_role("button", name="Code of: Cross-attention").first
     braces.click()
+    expect(panel).to_be_in_viewport()
+    expect(panel).to_contain_text("def attend(q: Tensor")
+    drawn = page.locator(".architecture.block .towers").first.text_content()
+    translate(page, learned_pairs[1][0])
+    expect(page.locator(".architecture.block .towers").first).not_to_have_text(drawn)
     expect(panel).to_be_in_viewport()
     expect(panel).to_contain_text("def attend(q: Tensor")
     page.get_by_role("button", name="Code of: Feed-forward").first.click()

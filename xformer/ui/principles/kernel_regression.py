@@ -11,7 +11,7 @@ from xformer.figures import kernel_regression as figures
 from xformer.figures.labels import FORMULAS, lesson
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
-from xformer.ui.components import figure
+from xformer.ui.components import figure, script
 from xformer.ui.controls import Real, Words
 from xformer.ui.handlers import QUIET, SWIFT, refused, text_of
 from xformer.ui.layout import Layout
@@ -46,8 +46,8 @@ def build(part: Layout) -> None:
     fold.expand(**listener(draw), **QUIET)
     power.input(**listener(draw), **latest)
     part["curve"].move(**listener(move), **latest)
-    fit.click(**listener(descend), **QUIET)
-    again.click(**listener(draw, kernel_points="", reset=True), **QUIET)
+    fit.click(None, js=script("whenMoved"), **QUIET).then(**listener(descend), **QUIET)
+    again.click(None, js=script("whenMoved"), **QUIET).then(**listener(draw, kernel_points="", reset=True), **QUIET)
     part.views["kernels"] = opened_by(part.controls, fold)
 
 
