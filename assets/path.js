@@ -25,7 +25,7 @@ const short = value => Number(value.toPrecision(2)).toString();
 export default function start({element, props, trigger, watch}) {
   let shown = null;  // the last value
   let chosen = [0, 1];  // the pieces that are marked; shown.chosen are those of the drawing, until an answer comes
-  let asked = null;  // the reader's last choice: the pair, and of what it was chosen
+  let asked = null;  // of what the reader has chosen them
   let column = LEAST, width = 0;
   const inside = selector => element.querySelector(selector);
   const words = () => {
@@ -37,9 +37,9 @@ export default function start({element, props, trigger, watch}) {
   const situation = value => JSON.stringify([state.moves, value.pieces]);
 
   function receive() {
-    const value = props.value, same = value && asked?.of === situation(value);
+    const value = props.value, same = value && asked === situation(value);
     // The two ends of a choice are set one after the other, with an answer to each; only that of both is drawn.
-    if (same && String(value.chosen) !== asked.pair) return;
+    if (same && String(value.chosen) !== String(chosen)) return;
     if (!same) asked = null;
     shown = value;
     element.dataset.empty = !shown;
@@ -181,7 +181,7 @@ export default function start({element, props, trigger, watch}) {
   function choose(piece) {
     if (chosen.includes(piece)) return;
     chosen = [chosen[1], piece];
-    asked = {pair: String(chosen), of: situation(shown)};
+    asked = situation(shown);
     mark(piece);
     state.chosenPath = chosen.map(place => place + 1);
     trigger('choose');

@@ -243,8 +243,12 @@ def test_a_point_of_the_regression_is_moved_and_the_bandwidth_fitted(visit):
     page.mouse.move(box["x"] + 8, box["y"] + 60, steps=4)
     page.mouse.up()
     expect(curve.locator(".point").nth(5)).not_to_have_attribute("cy", str(box["y"]))
+    put = re.findall(r"-?\d+\.\d+", curve.locator(".point").nth(5).get_attribute("aria-label"))
     page.get_by_role("button", name="Fit h by gradient descent").click()
     expect(page.get_by_text(re.compile("The descent took 40 steps"))).to_be_visible()
+    page.wait_for_function(
+        """put => new URLSearchParams(location.search).get('kernel_points')?.split(' ')[5].split(',').map(Number)
+                 .every((number, i) => number === put[i])""", arg=[float(number) for number in put])
     expect(page.locator(".kernel-errors .scatterlayer .trace")).to_have_count(2)
     page.wait_for_url("**kernel_power=**")
     caption = curve.locator(".caption").text_content()
