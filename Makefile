@@ -5,14 +5,19 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
 SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html tests/*/*.js benchmarks/*.js)
 
-IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
+IN_TWO = -n 2 --dist loadfile --no-loadscope-reorder  # two processes; the tests of a file share its servers and pages
 
-.PHONY: demo test quick pythons bench screenshots lint clean
+.PHONY: demo test night quick pythons bench screenshots lint style clean
 demo: .venv/app
 	$(BIN)/python app.py
 
-test: .venv/dev .venv/chromium .venv/haproxy lint
-	$(BIN)/python -m pytest $(IN_TWO)
+# The tests, with the types looked through beside them; a journey that fails is tried once more.
+test: .venv/dev .venv/chromium .venv/haproxy style
+	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO)
+
+# What takes minutes and need not be known before a change goes in.
+night: .venv/dev .venv/chromium
+	$(BIN)/python -m pytest $(IN_TWO) -m night
 
 # What can be told without a browser, a started app or training, to run after each change.
 quick: .venv/dev lint
@@ -22,9 +27,11 @@ quick: .venv/dev lint
 pythons:
 	tests/pythons.sh
 
-lint: .venv/dev
-	$(BIN)/ruff check .
+lint: style
 	$(BIN)/mypy
+
+style: .venv/dev
+	$(BIN)/ruff check .
 	$(BIN)/oxlint assets benchmarks tests
 	@if LC_ALL=C.UTF-8 grep -nE '.{121}' $(SCRIPTS); then echo "Lines longer than 120 characters"; exit 1; fi
 

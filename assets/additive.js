@@ -4,7 +4,7 @@
 // source shows what lifts its score.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {ARROWS, escapeHtml, fill} from './shared.js';
+import {ARROWS, escapeHtml, fill, redraw} from './shared.js';
 
 const MOST = 6;  // products that are written out
 
@@ -54,15 +54,13 @@ export default function start({element, props, trigger, watch}) {
   function draw() {
     const {q, k, w, scores, probabilities, given, predicted, keys} = shown, weights = probabilities[step];
     if (key < 0 || key >= keys.length) key = weights.indexOf(Math.max(...weights));
-    const focused = document.activeElement?.closest?.('.first-additive [aria-pressed]')?.dataset;
-    const group = focused && ('step' in focused ? 'step' : 'key');
     const ofQ = largest([q[step]]), ofK = largest(k), ofW = largest([w]), title = say('title', {
       given: given[step], predicted: predicted[step], count: keys.length, size: w.length});
     const rows = keys.map((name, i) => `<tr><th scope="row">${button('key', i, name, i === key)}</th>` +
       `<td class="strip of-key">${strip(k[i], ofK)}</td><td class="strip">${strip(numbersOf(i).inside, 1)}</td>` +
       `<td class="number">${signed(scores[step][i])}</td><td class="number"><span class="share" ` +
       `style="--share:${weights[i].toFixed(4)}">${weights[i].toFixed(3)}</span></td></tr>`);
-    drawing().innerHTML = `<div class="additive"><p class="title"><b>${title}</b> · ${shown.model}</p>` +
+    redraw(drawing(), `<div class="additive"><p class="title"><b>${title}</b> · ${shown.model}</p>` +
       `<div class="steps" role="group" aria-label="${say('step')}">` +
       `${predicted.map((name, i) => button('step', i, name, i === step)).join('')}</div>` +
       '<div class="scroll" tabindex="0" role="region" aria-label="' + title + '"><table><thead><tr>' +
@@ -72,9 +70,8 @@ export default function start({element, props, trigger, watch}) {
       `<td class="strip of-key"></td><td class="strip">${strip(q[step], ofQ)}</td><td></td><td></td></tr>` +
       `<tr class="given"><th scope="row"><i>w<sub>v</sub></i></th><td class="strip of-key"></td>` +
       `<td class="strip">${strip(w, ofW)}</td><td></td><td></td></tr>${rows.join('')}</tbody></table></div>` +
-      `${terms()}</div>`;
+      `${terms()}</div>`);
     element.dataset.drawn = step + 1;
-    if (group) element.querySelector(`[data-${group}][aria-pressed=true]`)?.focus();
   }
 
   // What the score of the chosen piece is above the mean of all pieces' scores, which is all that a softmax sees, as a

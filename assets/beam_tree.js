@@ -3,7 +3,7 @@
 // parent, its best continuation, and its neighbours above and below.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, rect, tongue} from './shared.js';
+import {escapeHtml, fill, label, rect, redraw, tongue} from './shared.js';
 
 const COLUMN = 132, BOX = 107, ROW = 27, HIGH = 22, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
@@ -60,10 +60,10 @@ export default function start({element, props, trigger, watch}) {
     const edges = tree.nodes.filter(node => node.parent !== null).toSorted((a, b) => a.best - b.best).map(edge);
     const legend = ['winner', 'ended', 'kept', 'dropped'].map(kind =>
       `<span class="key ${kind}"><i></i>${escapeHtml(say(`tree_${kind}`))}</span>`).join('');
-    inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(tree.title)}</p><p class="keys">${legend}</p>` +
+    redraw(inside('.drawing'), `<p class="caption">${escapeHtml(tree.title)}</p><p class="keys">${legend}</p>` +
       `<div class="scroll"><svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="group" ` +
       `aria-label="${escapeHtml(say('tree_label'))}">` +
-      `${numbers.join('')}${edges.join('')}${tree.nodes.map(box).join('')}</svg></div>`;
+      `${numbers.join('')}${edges.join('')}${tree.nodes.map(box).join('')}</svg></div>`);
     inside('.drawing').dataset.pair = JSON.stringify(tree.pair);
     element.dataset.chosen = chosen;
   }

@@ -8,7 +8,7 @@ import {
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {watchDrawer} from './menus.js';
 import {background, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, colour, escapeHtml, fill, inkOn} from './shared.js';
+import {ARROWS, colour, escapeHtml, fill, inkOn, redraw} from './shared.js';
 import {state} from './state.js';
 
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
@@ -154,7 +154,7 @@ export default function start({element, props, trigger, watch}) {
     const before = inside('.scroll'), position = before && [before.scrollLeft, before.scrollTop];
     const hadFocus = element.contains(document.activeElement) && document.activeElement.classList.contains('scroll');
     if (inside('.chips'))
-      inside('.chips').innerHTML = Object.entries(map.chips).map(choice => chip(choice, map.texts)).join('');
+      redraw(inside('.chips'), Object.entries(map.chips).map(choice => chip(choice, map.texts)).join(''));
     const drawing = inside('.drawing');
     drawing.innerHTML = frameHtml(map);
     const isOfArcs = isArcs(map, size());

@@ -3,7 +3,7 @@
 // 'move' {points}, as "x,y x,y".
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {ARROWS, escapeHtml, fill, pointIn} from './shared.js';
+import {ARROWS, escapeHtml, fill, pointIn, redraw} from './shared.js';
 import {state} from './state.js';
 
 const HEIGHT = 320, LEFT = 34, BOTTOM = 26, EDGE = 10, STEP = 0.1;
@@ -21,7 +21,6 @@ export default function start({element, props, trigger, watch}) {
   const yAt = y => place(y, shown.range[1], HEIGHT - BOTTOM, EDGE);
 
   function receive() {
-    const before = document.activeElement?.dataset?.point;
     shown = props.value;
     if (!shown || written(shown.points) === state.movedPoints) state.movedPoints = '';
     element.dataset.empty = !shown;
@@ -31,7 +30,6 @@ export default function start({element, props, trigger, watch}) {
     if (dragged === null || !inside('svg')) layOut();
     inside('.curve').setAttribute('d', path());
     element.dataset.drawn = points.length;
-    if (before !== undefined && dragged === null) inside(`[data-point="${before}"]`)?.focus();
   }
 
   const path = () => shown.places.map((x, i) =>
@@ -49,10 +47,10 @@ export default function start({element, props, trigger, watch}) {
     const circles = points.map((point, i) =>
       `<circle class="point" data-point="${i}" r="8" tabindex="0" role="button" ` +
       `cx="${xAt(point[0])}" cy="${yAt(point[1])}" aria-label="${escapeHtml(nameOf(i))}"/>`).join('');
-    inside('.drawing').innerHTML = `<svg width="${width()}" height="${HEIGHT}" role="group" ` +
+    redraw(inside('.drawing'), `<svg width="${width()}" height="${HEIGHT}" role="group" ` +
       `aria-label="${escapeHtml(shown.label)}"><g class="axes">${ticks.join('')}</g><path class="curve"/>${circles}` +
       '</svg>' +
-      `<p class="sub" data-hint>${escapeHtml(shown.label)}</p>`;
+      `<p class="sub" data-hint>${escapeHtml(shown.label)}</p>`);
   }
 
   const nameOf = i => say('kernel_point', {number: i + 1, x: points[i][0].toFixed(2), y: points[i][1].toFixed(2)});

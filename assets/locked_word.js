@@ -2,7 +2,7 @@
 // click on a head triggers 'choose' {layer, head, add}; a choice in the list of other words locks that word too, and
 // triggers 'lock'.
 import {setLock} from './lock.js';
-import {escapeHtml} from './shared.js';
+import {escapeHtml, redraw} from './shared.js';
 
 const LETTER = {row: 0, column: 1};
 
@@ -38,7 +38,7 @@ export default function start({element, props, trigger, watch}) {
     const linked = word.title && `<h4>${escapeHtml(word.question)}</h4>${otherWord(word)}` +
       `<ol class="links">${word.links.map(link).join('')}</ol>`;
     const hint = `<p class="sub">${escapeHtml(word.hint)}</p>`;
-    place.innerHTML = word.title ? word.lists.map(list).join('') + linked : hint;
+    redraw(place, word.title ? word.lists.map(list).join('') + linked : hint);
   }
 
   // Opens the part of the drawer about these words in all heads; on a phone, after this click has closed the drawer.

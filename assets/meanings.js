@@ -3,7 +3,7 @@
 // visitor's sentences, the search and the list choose a word, buttons the layer and how many sentences: all of which
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {bytes, escapeHtml, fill, isDark, label, pointIn, rect, tongue} from './shared.js';
+import {bytes, escapeHtml, fill, isDark, label, pointIn, rect, redraw, tongue} from './shared.js';
 import {state} from './state.js';
 
 const OWN = '#d97706', NEAR = '#2b7af6', HIT = '#0d9488', GRASP = 14, EDGE = 26, MOST_ZOOM = 40, FONT = 12;
@@ -81,7 +81,6 @@ export default function start({element, props, trigger, watch}) {
 
   // What stays while other words are chosen.
   function layOut() {
-    const focused = document.activeElement?.dataset?.key;
     const pressed = (name, value, text) =>
       `<button type="button" data-key="${name}.${value}" data-${name}="${value}">${text}</button>`;
     const group = (name, buttons) => `<div class="group" role="group" aria-label="${escapeHtml(name)}">` +
@@ -100,7 +99,7 @@ export default function start({element, props, trigger, watch}) {
       return `<button type="button" data-zoom="${kind}" aria-label="${sign} ${name}" title="${name}">${sign}</button>`;
     });
     const [bare, placed, largest] = map.order.map(number);
-    inside('.drawing').innerHTML = `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
+    redraw(inside('.drawing'), `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
       group(say('count'), map.counts.map(count => pressed('count', count, count.toLocaleString('en')))) + '</div>' +
       `<ol class="own" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
       '<div class="both"><div class="plane"><p class="caption"></p>' +
@@ -116,8 +115,7 @@ export default function start({element, props, trigger, watch}) {
       `<p class="note">${escapeHtml(say('order_text'))}</p>` +
       `<p class="pair"><span><b>${bare}</b> ${escapeHtml(say('bare'))}</span>` +
       `<span><b>${placed}</b> ${escapeHtml(say('placed'))}</span></p>` +
-      `<p role="status">${escapeHtml(say('order_said', {bare, placed, largest}))}</p></section>`;
-    if (focused) inside(`[data-key="${CSS.escape(focused)}"]`)?.focus({preventScroll: true});
+      `<p role="status">${escapeHtml(say('order_said', {bare, placed, largest}))}</p></section>`);
   }
 
   // What follows the word that is chosen.

@@ -138,12 +138,31 @@ export const tongue = side =>
 // Escapes text for HTML and SVG, between tags and in attributes.
 export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
+// By what the part of an element that has the focus is found again when the element is written anew: its data-key, or
+// all its data, and its place among those like it. null where none has the focus.
+function focusIn(element) {
+  const focused = document.activeElement;
+  if (focused === element || !element.contains(focused)) return null;
+  const data = [...focused.attributes].filter(({name}) => name.startsWith('data-'));
+  const key = data.filter(({name}) => name === 'data-key');
+  const selector = focused.localName + (key.length ? key : data).map(
+    ({name, value}) => `[${name}="${CSS.escape(value)}"]`).join('');
+  return {selector, place: [...element.querySelectorAll(selector)].indexOf(focused)};
+}
+
+// Writes HTML into an element. What has the focus in it keeps it, where the new HTML has the same at its place.
+export function redraw(element, html) {
+  const before = focusIn(element);
+  element.innerHTML = html;
+  if (before) element.querySelectorAll(before.selector)[before.place]?.focus({preventScroll: true});
+}
+
 const written = new WeakMap();  // by an element, what `renew` wrote into it
 
-// Writes HTML into an element, unless it was written there last: a click or the focus in it is not lost then.
+// The same, unless it was written there last: a click in it is not lost then.
 export function renew(element, html) {
   if (written.get(element) === html) return;
-  element.innerHTML = html;
+  redraw(element, html);
   written.set(element, html);
 }
 

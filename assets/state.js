@@ -27,7 +27,16 @@ export const state = {
   movedPoints: '',
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
+  // What the page waits for: the requests that have not been answered, by their number the names of the listeners that
+  // asked; and how many components load their scripts.
+  waiting: {requests: new Map(), scripts: 0},
 };
+
+// Counts a script as loading until it has begun.
+export function loading(begun) {
+  state.waiting.scripts++;
+  begun.finally(() => { state.waiting.scripts--; });
+}
 
 // Calls a function when the page shows what its address says, at once where it does.
 export function whenSettled(call) {

@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, percent, rect, tongue} from './shared.js';
+import {escapeHtml, fill, label, percent, rect, redraw, tongue} from './shared.js';
 import {transport} from './transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -35,11 +35,11 @@ export default function start({element, props, trigger, watch}) {
       .join('');
     const source = play.source.map(escapeHtml).join(' ');
     controls.layOut();
-    inside('.drawing').innerHTML =
+    redraw(inside('.drawing'),
       `<p class="source" lang="${tongue('source')}">${source}</p><p class="written">${pieces}</p>` +
       `<p class="caption" data-hint>${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h3></h3><div class="scroll"></div><p class="sub"></p></section>' +
-      '<section class="likeliest"><h3></h3><ol></ol></section></div><p class="said" role="status"></p>';
+      '<section class="likeliest"><h3></h3><ol></ol></section></div><p class="said" role="status"></p>');
     inside('.drawing').dataset.pair = JSON.stringify(play.pair);
     inside('.masked h3').textContent = say('play_mask');
     inside('.likeliest h3').textContent = say('play_choices');
@@ -56,7 +56,7 @@ export default function start({element, props, trigger, watch}) {
     }
     inside('.masked .scroll').innerHTML = mask();
     inside('.masked .sub').textContent = say(play.masked ? 'play_mask_text' : 'play_no_mask', {step});
-    inside('.likeliest ol').innerHTML = bars(now);
+    redraw(inside('.likeliest ol'), bars(now));
     inside('.said').textContent = said(now);
     element.dataset.step = step;
   }

@@ -3,7 +3,7 @@
 // and a layer opens: all of which trigger 'choose', for state.shownPass.
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {escapeHtml, fill} from './shared.js';
+import {escapeHtml, fill, redraw} from './shared.js';
 import {state} from './state.js';
 import {transport} from './transport.js';
 import {
@@ -79,17 +79,9 @@ export default function start({element, props, trigger, watch}) {
     show();
   }
 
-  // Draws again without losing the focus.
-  function redraw(selector, svg) {
-    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-    inside(selector).innerHTML = svg;
-    const again = focused && inside(`${selector} [data-key="${CSS.escape(focused)}"]`);
-    if (again && document.activeElement !== again) again.focus({preventScroll: true});
-  }
-
   function showFollowed() {
     inside('.flows').innerHTML = encoderFlows(pass, place, shown());
-    redraw('.of-encoder', encoderPart(pass, place, shown()));
+    redraw(inside('.of-encoder'), encoderPart(pass, place, shown()));
   }
 
   function showMoving() {
@@ -103,7 +95,7 @@ export default function start({element, props, trigger, watch}) {
     inside('svg.pass').setAttribute('aria-label',
                                     say('whole_picture', {pieces: pass.source.length, piece: now.wanted}));
     inside('.said').textContent = said(pass, step);
-    redraw('.of-decoder', decoderPart(pass, place, shown()));
+    redraw(inside('.of-decoder'), decoderPart(pass, place, shown()));
     showMoving();
     element.dataset.step = step;
   }

@@ -5,7 +5,7 @@
 // the last piece away.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, percent, whenOutOfSight} from './shared.js';
+import {escapeHtml, fill, percent, redraw, whenOutOfSight} from './shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
@@ -44,9 +44,9 @@ export default function start({element, props, trigger, watch}) {
     const next = text.finished ? '' : `<button type="button" class="lm-piece next begins" data-place="${last()}">` +
       `${escapeHtml(say('lm_next'))}</button>`;
     const scale = `<span class="scale"><b>0</b><i></i><b>${text.most_bits}</b> ${escapeHtml(say('lm_bits'))}</span>`;
-    inside('.drawing').innerHTML = `<p class="caption" data-hint>${escapeHtml(say('lm_caption'))}</p>` +
+    redraw(inside('.drawing'), `<p class="caption" data-hint>${escapeHtml(say('lm_caption'))}</p>` +
       `<p class="text">${pieces}${next}</p><p class="sum" role="status"></p><p class="key">${scale}</p>` +
-      '<h3></h3><p class="sub"></p><ol></ol>';
+      '<h3></h3><p class="sub"></p><ol></ol>');
     inside('.sum').textContent = text.perplexity === null ? say('lm_summary_none') :
       say('lm_summary', {perplexity: text.perplexity.toFixed(1), pieces: text.pieces.length,
                          total: text.total.toFixed(2).replace('-', '\u2212')}) +
@@ -72,7 +72,7 @@ export default function start({element, props, trigger, watch}) {
       say('lm_said_next', {unsure, choices: text.choices === 1 ? say('lm_certain') :
         say('lm_choices', {count: text.choices.toLocaleString(document.documentElement.lang || 'en')})}) :
       say('lm_said', {piece: name, percent: percent(Math.exp(logProb)), bits: bits(logProb).toFixed(1), rank, unsure});
-    inside('ol').innerHTML = now.likeliest.map(([piece, log], i) => candidate(piece, log, i, chosen, atEnd)).join('');
+    redraw(inside('ol'), now.likeliest.map(([piece, log], i) => candidate(piece, log, i, chosen, atEnd)).join(''));
     inside('ol').classList.toggle('drawn', atEnd);
     inside('.toggle').textContent = say(playing ? 'lm_pause' : 'lm_play');
     inside('[data-act="more"]').textContent = say('lm_more');

@@ -71,16 +71,24 @@ REVIEWS = [
 MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow"}
 
 
-def check_reruns(items):
-    """Refuse tests that are tried again after a failure where their mark does not say why; pytest names each rerun."""
-    for item in items:
-        for mark in item.iter_markers("flaky"):
-            if not str(mark.kwargs.get("reason", "")).strip():
-                raise pytest.UsageError(f"{item.nodeid} is tried again after a failure; say why: flaky(…, reason=…)")
+def longest_first(items, seconds):
+    """Sort tests by the seconds of their files, as `python -m tests.gate --measure` notes them, so that two processes
+    end at about the same time. A file that nobody has measured counts as the mean."""
+    mean = sum(seconds.values()) / len(seconds)
+    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], mean))
 
 
-def pytest_collection_modifyitems(items):
-    check_reruns(items)
+def leave_out_the_night(config, items):
+    """Leave out tests that run by night, where no marks are named."""
+    if not config.option.markexpr:
+        night = [item for item in items if item.get_closest_marker("night")]
+        items[:] = [item for item in items if item not in night]
+        config.hook.pytest_deselected(items=night)
+
+
+def pytest_collection_modifyitems(config, items):
+    leave_out_the_night(config, items)
+    longest_first(items, json.loads((Path(__file__).parent / "seconds.json").read_text()))
     for item in items:
         for fixture in MARKED.keys() & {*item.fixturenames}:
             item.add_marker(MARKED[fixture])

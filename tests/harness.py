@@ -19,7 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 READY = "Running on local URL"  # what Gradio says when the page can be visited
-PATIENCE = 120  # seconds to wait for a line that the app is to print, on a busy machine
+PATIENCE = 120  # seconds to wait at least for a line that the app is to print
+LONGEST_START = 600  # seconds that an app may take to start: 20 of a processor, which others may keep busy
+starts = [0.0]  # seconds that the apps of this process took to start
 
 
 def free_port():
@@ -28,8 +30,15 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_until(done, seconds=PATIENCE, pause=time.sleep):
+def patience(least=PATIENCE, times=8):
+    """Seconds to wait for what should happen: so many times what the slowest app took to start, which tells how busy
+    the machine is; `least` on an idle one, and never more than a start may take."""
+    return round(min(max(least, times * max(starts)), LONGEST_START))
+
+
+def wait_until(done, seconds=None, pause=time.sleep):
     """The first true answer of `done`, asked twenty times a second; AssertionError where it does not come in time."""
+    seconds = patience() if seconds is None else seconds
     until = time.monotonic() + seconds
     while not (answer := done()):
         assert time.monotonic() < until, f"it has not happened in {seconds} s"
@@ -47,6 +56,7 @@ class App:
 
     def __init__(self, folder, *flags, program=None, command=None, ready=READY, **environment):
         self.folder, port = Path(folder), free_port()
+        began = time.monotonic()
         self.address = f"http://127.0.0.1:{port}"
         work, temporary = self.folder / "work", self.folder / "temporary"
         work.mkdir(parents=True)
@@ -63,7 +73,8 @@ class App:
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         try:
-            said = self.wait_for(ready)
+            said = self.wait_for(ready, LONGEST_START)
+            starts.append(time.monotonic() - began)
             assert ready != READY or str(port) in said, "GRADIO_SERVER_PORT is not honoured"
         except AssertionError:
             self.close()
@@ -75,13 +86,14 @@ class App:
             self._unread.put(line)
         self._unread.put(None)
 
-    def wait_for(self, beginning):
+    def wait_for(self, beginning, seconds=None):
         """The next line that begins so; AssertionError where the app ends without it, or says nothing for long."""
+        seconds = patience() if seconds is None else seconds
         while True:
             try:
-                line = self._unread.get(timeout=PATIENCE)
+                line = self._unread.get(timeout=seconds)
             except queue.Empty:
-                raise AssertionError(f"the app did not say {beginning!r} in {PATIENCE} s:\n{self.log}") from None
+                raise AssertionError(f"the app did not say {beginning!r} in {seconds} s:\n{self.log}") from None
             if line is None:
                 self._unread.put(None)  # for whoever waits next
                 raise AssertionError(f"the app ended and never said {beginning!r}:\n{self.log}")

@@ -1,12 +1,12 @@
-"""What tests may not do, sleep or be tried again without a reason; and how long functions and signatures may be."""
+"""What tests may not do, sleep; and how long functions and signatures may be."""
 
 import ast
-from types import SimpleNamespace
+import sys
 
 import pytest
 
-from tests.conftest import check_reruns
-from tests.harness import ROOT, wait_until
+from tests import harness
+from tests.harness import ROOT, App, patience, wait_until
 
 MOST_LINES = 80  # of a function
 MOST_PARAMETERS = 10  # besides self and cls
@@ -57,13 +57,14 @@ def test_waiting_ends_with_the_first_true_answer_or_in_time():
         wait_until(lambda: False, 0, pause=lambda seconds: None)
 
 
-@pytest.mark.parametrize(("mark", "refused"), [
-    (pytest.mark.flaky, True), (pytest.mark.flaky(reruns=1), True), (pytest.mark.flaky(reruns=1, reason=" "), True),
-    (pytest.mark.flaky(reruns=1, reason="its clock is that of the machine"), False)])
-def test_a_test_is_tried_again_only_where_its_mark_says_why(mark, refused):
-    item = SimpleNamespace(nodeid="tests/test_one.py::test_one", iter_markers=lambda name: [mark.mark])
-    if refused:
-        with pytest.raises(pytest.UsageError, match="test_one is tried again after a failure; say why"):
-            check_reruns([item])
-    else:
-        check_reruns([item])
+@pytest.mark.parametrize(("starts", "seconds", "of_a_page"), [
+    ([], 120, 60), ([10], 120, 60), ([10, 40, 12], 320, 160), ([200], 600, 600)])
+def test_patience_grows_with_the_slowest_start(monkeypatch, starts, seconds, of_a_page):
+    monkeypatch.setattr(harness, "starts", [0.0, *starts])
+    assert (patience(), patience(60, 4)) == (seconds, of_a_page)
+
+
+def test_an_app_that_has_started_tells_how_long_that_took(monkeypatch, tmp_path):
+    monkeypatch.setattr(harness, "starts", [0.0])
+    with App(tmp_path, command=[sys.executable, "-c", "print('It is served')"], ready="It is served"):
+        assert 0 < harness.starts[-1] < harness.LONGEST_START

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import endless
-from tests.harness import PATIENCE
+from tests.harness import patience
 from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, SHARE, Guard, Places, most_people
@@ -59,9 +59,10 @@ def listen(address, endpoint, event):
 
 def soon(happened):
     """Ask the app, which takes its time to answer, until something has happened there."""
-    deadline = time.monotonic() + PATIENCE
+    seconds = patience()
+    deadline = time.monotonic() + seconds
     while not happened():
-        assert time.monotonic() < deadline, f"it has not happened in {PATIENCE} s"
+        assert time.monotonic() < deadline, f"it has not happened in {seconds} s"
 
 
 ASKED = {"translate": ("The cat sleeps.", 5, 1), "explain": ("The cat sleeps.", "", "cross", 0, 0),

@@ -2,24 +2,19 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
+from tests.harness import patience
 from xformer.ui.components import VERSION
 
 # The state of the page, by assets/state.js.
 STATE = f"import(new URL('./scripts/{VERSION}/state.js', document.baseURI)).then(module => module.state)"
 
-# Whether nothing is being computed that is in sight.
-STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
-        "one => one.checkVisibility() && one.textContent.trim())"
-
-STANDS = """() => {  // whether the page is as tall as a second ago: what is drawn later takes room
-    const before = window.lastHeight;
-    window.lastHeight = document.body.scrollHeight;
-    return window.lastHeight === before;
-}"""
+# Requests that stay open as long as the page does, for which nobody waits.
+OPEN = ("/queue/data", "/heartbeat/")
 
 # The main picture of each tab, and what tells that it is drawn.
 PICTURES = {
@@ -40,11 +35,50 @@ def named(page, plot):
     return page.locator(f".{plot} :is(.legendtext, .annotation-text)")
 
 
+def watch(page):
+    """Count what a page fetches from now on: `idle` waits for it too."""
+    page.fetching = set()
+
+    def begin(request):
+        if not any(part in request.url for part in OPEN):
+            page.fetching.add(request)
+
+    def end(request):
+        page.fetching.discard(request)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
+    page.on("requestfailed", end)
+
+
 def wait_until_settled(page):
     """Wait until a page, or one in a frame, shows what its address says."""
     page.wait_for_function("document.querySelector('.bar')")  # until then a frame may be empty
     page.evaluate(f"{STATE}.then(state => {{ window.pageState = state; }})")  # a promise would not be waited for below
     page.wait_for_function("pageState.settled")
+
+
+def idle(page):
+    """Wait until a page of `visit` shows what its address says, and everything that was asked and begun is there.
+
+    It has then no request without an answer, no script that loads, no frame, timer of half a second or less, or
+    transition to come; what is not on the page now will not come by itself.
+    """
+    wait_until_settled(page)
+    steady(page)
+    until = time.monotonic() + patience()
+    while page.fetching:  # a part of Gradio that is loaded when it is first seen
+        assert time.monotonic() < until, f"the page still fetches {[request.url for request in page.fetching]}"
+        steady(page)
+
+
+def steady(page, held=0):
+    """Wait until a page waits for nothing; held: how many requests a test holds back itself, or the name of the
+    listener whose requests it holds."""
+    try:
+        page.wait_for_function("held => isIdle(pageState, held)", arg=held)
+    except TimeoutError as error:
+        raise AssertionError(f"the page is not idle: it waits for {page.evaluate('waitsFor()')}") from error
 
 
 def open_tab(page, tab):
@@ -64,7 +98,7 @@ def each_part(page):
             if choices.count():
                 choices.nth(number).click()
                 expect(choices.nth(number).locator("input")).to_be_checked()
-            page.wait_for_function(STILL)
+            idle(page)
             yield tab, number + 1
 
 
@@ -137,12 +171,9 @@ def expect_fits(page, width):
 def contrasts(page):
     """Measure every visible text against what lies behind it: [{"text", "ratio", "place"}], the least contrast first.
 
-    It waits until nothing fades in or is being computed any more: what is half there has any contrast.
+    It waits until the page is idle: what is half there has any contrast.
     """
-    page.wait_for_function("""() => document.getAnimations().every(
-            one => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)
-        && ![...document.querySelectorAll('[data-testid=status-tracker]')].some(
-            one => one.checkVisibility() && one.textContent.trim())""")
+    idle(page)
     _, code = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8").split("export default ")
     return page.evaluate(f"({code})")
 

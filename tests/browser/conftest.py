@@ -8,9 +8,14 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests import harness
+from tests.browser import evidence
+from tests.browser.acts import idle, watch
+from tests.gate import folder_of
+
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
                 None)
-PATIENCE = 60_000  # milliseconds; what a person would wait for on a busy machine, and no test ever sleeps
+BROWSER = pytest.StashKey()  # where the running tests find their Chromium
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 
@@ -21,30 +26,62 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
+def patience():
+    """Milliseconds to wait for what a page is to show: a minute, and more where the machine is busy."""
+    return 1000 * harness.patience(60, 4)
+
+
+def pytest_runtest_setup(item):
+    if BROWSER in item.config.stash:
+        evidence.begin(item.config.stash[BROWSER])
+
+
+def pytest_runtest_call():
+    expect.set_options(timeout=patience())  # the app of the test has started by now, which tells how busy it is
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    if report.failed and BROWSER in item.config.stash:
+        evidence.leave(item.config.stash[BROWSER], folder_of(item.nodeid, item.config.rootpath))
+    return report
+
+
 @pytest.fixture(scope="session")
-def chromium():
+def chromium(request):
     if CHROMIUM is None:
         pytest.fail("the browser tests need Chromium: apt-get install chromium")
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=patience())
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser.on("context", evidence.trace)
+        request.config.stash[BROWSER] = browser
         yield browser
+        del request.config.stash[BROWSER]
         browser.close()
+
+
+def counting(context):
+    """A browser whose pages count what they have begun and not ended, for `idle`."""
+    context.add_init_script(path=Path(__file__).with_name("idle.js"))
+    return context
 
 
 @pytest.fixture(scope="session")
 def person(chromium):
     """A person's browser, whose pages share what was fetched and compiled once, as anybody's do. Without motion, so
     that nothing is looked for where it only passes by."""
-    context = chromium.new_context(reduced_motion="reduce")
+    context = counting(chromium.new_context(reduced_motion="reduce"))
     yield context
     context.close()
 
 
 @contextmanager
 def visits(chromium, person, address):
-    """`open_page(path, width)` opens one more page, in another browser where `somebody_else` comes; at the end nothing
-    may have gone wrong in any."""
+    """`open_page(path, width)` opens one more page, in another browser where `somebody_else` comes, and waits until it
+    is idle; `early`: only until a translation is there. `before`: is called with the page before it opens. At the end
+    nothing may have gone wrong in any."""
     opened, errors, hosts, left = [], [], set(), []
 
     def note(page, request):
@@ -52,18 +89,23 @@ def visits(chromium, person, address):
         if request.is_navigation_request() and page.url != "about:blank":
             left.append(page)
 
-    def open_page(path="/", width=1280, somebody_else=False):
-        context = chromium.new_context() if somebody_else else person
+    def open_page(path="/", width=1280, somebody_else=False, early=False, before=None):
+        context = counting(chromium.new_context()) if somebody_else else person
         page = context.new_page()
         opened.append(context if somebody_else else page)
         page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(patience())
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
         page.on("pageerror", lambda error: errors.append(error.stack or str(error)))
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: note(page, request))
+        watch(page)
+        if before is not None:
+            before(page)
         page.goto(address + path)
         page.locator(".piece").first.wait_for(state="attached")
+        if not early:
+            idle(page)
         return page
 
     try:

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, saved, type_into
+from tests.browser.acts import expect_fits, idle, saved, type_into
 from xformer.serve.reviews import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
@@ -77,9 +77,11 @@ def test_the_verdict_follows_what_is_typed_and_the_explanation_says_what_it_is_o
     before, after = (one.probabilities["positive"] for one in reader.classify([GOOD, BAD]))
     expect(verdict).to_have_text(f"positive {share(before)}")
     expect(stale).to_contain_text("not as it is now")
+    idle(page)
     expect(moved).to_be_hidden()
     box.press("Control+Enter")
     expect_words(page, GOOD)
+    idle(page)
     expect(stale).to_be_hidden()
     assert box.input_value() == GOOD, "the keys that explain break no line"
     box.fill(BAD)  # as pasting does, which presses no key
@@ -89,17 +91,21 @@ def test_the_verdict_follows_what_is_typed_and_the_explanation_says_what_it_is_o
     expect(moved.locator("del")).to_have_text("loved")
     expect(moved.locator("ins")).to_have_text("hated")
     expect(verdict).to_have_text(f"negative {share(1 - after)}")
+    idle(page)
     expect(page.locator(".verdict")).to_have_count(1)
     box.press("Backspace")
     expect(moved.locator("ins").last).to_have_text("it")
+    idle(page)
     expect_words(page, GOOD)  # the explanation stays that of the last reading, and says so
     expect(stale).to_be_visible()
     assert page.locator(".block.effects").evaluate("element => getComputedStyle(element).opacity") < "1"
     box.fill("")
     expect(moved.get_by_role("alert")).to_have_text("There is nothing to judge: type or paste an English review.")
+    idle(page)
     expect(verdict).to_have_count(0)
     judge(page, BAD)
     expect_words(page, BAD)
+    idle(page)
     expect(moved).to_be_hidden()
     expect(stale).to_be_hidden()
 
@@ -114,6 +120,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, text, said):
     expect_words(page, GOOD)
     judge(page, text)
     expect(page.locator(".moves").get_by_role("alert").filter(has_text=said)).to_be_visible()
+    idle(page)
     expect_words(page, GOOD)
     assert page.get_by_label("Review, in English").input_value() == text
 
@@ -127,6 +134,7 @@ def test_markup_is_shown_as_text_and_runs_nothing(visit):
     expect(judged.filter(has_text="The text looks like HTML")).to_be_visible()
     type_into(page.get_by_label("Review, in English"), text + " <script>alert(2)</script>")
     expect(page.locator(".block.moves ins")).to_have_text("<script>alert(2)</script>")
+    idle(page)
     assert page.locator(".sentiment img, .sentiment .review b, .sentiment script").count() == 0
 
 
@@ -180,10 +188,7 @@ def test_a_link_opens_the_review(visit):
 
 
 def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
-    page = visit(width=375)
-    page.get_by_role("tab", name="Translate").wait_for()
-    page.goto(page.url.split("?")[0] + "?tab=sentiment")
-    page.locator(".strongest tbody tr").first.wait_for()
+    page = visit("/?tab=sentiment", width=375)
     type_into(page.get_by_label("Review, in English"), GOOD)
     page.get_by_role("button", name="Explain every word").click()
     expect_words(page, GOOD)
@@ -192,6 +197,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page.get_by_role("button", name="Minimal pairs").click()
     page.get_by_text("Negation", exact=True).click()
     page.locator(".block.pair section").first.wait_for()
+    idle(page)
     expect_fits(page, 375)
 
 
@@ -199,9 +205,23 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
 def test_the_verdict_and_the_words_stand_in_the_first_screen(visit, width, height, most):
     page = visit("/?tab=sentiment", width=width)
     page.set_viewport_size({"width": width, "height": height})
-    page.locator(".strongest tbody tr").first.wait_for()
+    idle(page)
     top = page.get_by_role("tabpanel").bounding_box()["y"]
     assert page.locator(".judged .verdict").bounding_box()["y"] - top < most
     if width > 1000:
         words = page.locator(".block.effects .review").bounding_box()
         assert words["y"] + words["height"] - top < height - 100
+
+
+def test_a_review_that_is_typed_while_the_first_is_judged_stays(visit):
+    page, held = visit(), []
+    page.route(re.compile("/gradio_api/(run|queue/join)"), lambda route: held.append(route))
+    page.locator("[role=tab][data-tab-id=sentiment]").click()
+    field = page.get_by_label("Review, in English")
+    type_into(field, "The actors are great.")
+    assert held
+    for route in held:
+        route.continue_()
+    page.unroute(re.compile("/gradio_api/(run|queue/join)"))
+    idle(page)
+    expect(field).to_have_value("The actors are great.")

@@ -60,8 +60,9 @@ def _loader(script: str) -> str:
     Gradio gives the component those events that this text names.
     """
     events = sorted(set(re.findall(r"\btrigger\(('\w+')", SCRIPTS[script].read_text(encoding="utf-8"))))
-    return (f"/* events: {' '.join(events)} */ Promise.all([{_module(script)}, {_module('shared.js')}])"
-            ".then(([module, {latest}]) => module.default({element, props, trigger: latest(trigger), watch}))")
+    begun = (f"Promise.all([{_module(script)}, {_module('shared.js')}])"
+             ".then(([module, {latest}]) => module.default({element, props, trigger: latest(trigger), watch}))")
+    return f"/* events: {' '.join(events)} */ {_module('state.js')}.then(({{loading}}) => loading({begun}))"
 
 
 def _module(script: str) -> str:

@@ -171,8 +171,8 @@ def choose(service: ReviewService, language: Language, *, attribution: Attributi
            text: str | None, progress: Any) -> dict[str, Any]:
     """Judge the review again with the classifier that was chosen; that of the address, where the address chose it."""
     answer: dict[str, Any] = {"about": _about(service.info, language), "layer": 1, "head": 1}
-    if attribution is None and (addressed := chosen(review, text or "")) != text:
-        answer["text"] = text = addressed
+    if attribution is None:
+        answer["text"] = text = chosen(review, text or "")
     return {**answer, **judge(service, language, text=text, progress=progress)}
 
 
@@ -202,7 +202,7 @@ def open_tab(service: ReviewService, language: Language, *, attribution: Attribu
     if attribution is not None:
         yield {"problem": gr.skip()}
         return
-    yield from _judge_in_field(service, language, chosen(review, text), progress, text)
+    yield from _judge_in_field(service, language, chosen(review, text), progress)
 
 
 def chosen(review: str, text: str) -> str:
@@ -215,15 +215,13 @@ def kept(text: str | None) -> str:
     return "" if text == EXAMPLES[0] else text or ""
 
 
-def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any, shown: str | None = None
-                    ) -> Iterator[dict[str, Any]]:
-    """Put a review into the field together with its judgement; without one, where it cannot be judged. Where it is
-    `shown` there already, the field is left alone: somebody may be typing by now."""
-    put = {} if text == shown else {"text": text}
+def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any) -> Iterator[dict[str, Any]]:
+    """Put a review into the field together with its judgement; without one, where it cannot be judged. What somebody
+    types meanwhile stays, as assets/gradio_answers.js sees to."""
     try:
-        yield {**put, **judge(service, language, text=text, progress=progress)}
+        yield {"text": text, **judge(service, language, text=text, progress=progress)}
     except Exception:
-        yield put
+        yield {"text": text}
         raise
 
 

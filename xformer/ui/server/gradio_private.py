@@ -42,14 +42,21 @@ END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it. In the tree of components
-# that is two searches; in a status, the clock, which ran for ever where the status was taken away: sixty frames a
-# second, a tenth of a core; in a dropdown, the labels of choices: an error where fewer come while its list is open.
+# that is two searches, and what components tell their events; in what answers events, that a listener that waited runs
+# alone: all listeners of its event ran, and where two of them waited, each had the other wait again, for ever; in a
+# status, the clock, which ran for ever where the status was taken away: sixty frames a second, a tenth of a core; in a
+# dropdown, the labels of choices: an error where fewer come while its list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
                 r"\3\.children\)\{let \3=\2\(\5,\4\);if\(\3\)return \3\}return null\}"), r"\1return lookUp(\3,\4)}"),
     (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
-                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);")),
+                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);"),
+    (re.compile(r"(constructor\(\w,\w,(\w),\w,(\w),\w,(\w)\)\{)(this\.ready=new Promise)"),
+     r"\1\4=attend(\3,\4,\2);\5")),
+            "Blocks": (
+    (re.compile(r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"),
+     r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4"),),
             "statustracker": (
     (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),),
             "Index": (
@@ -258,8 +265,9 @@ def _changed(begins: str) -> tuple[str, str]:
 
 def quick_scripts(scripts: str) -> dict[str, str]:
     """The texts of scripts of Gradio by their names: that of the tree of components, which searches as
-    assets/gradio_tree.js does and has assets/gradio_stream.js before it, that of the status of a component, whose
-    clock stops, and that of a dropdown. scripts: the folder of the first two, seen from Gradio's scripts.
+    assets/gradio_tree.js does, shows answers as assets/gradio_answers.js lets them through, and has
+    assets/gradio_stream.js before it; that of listeners, of which one that waited runs alone; that of the status of a
+    component, whose clock stops; and that of a dropdown. scripts: the folder of those in assets/, seen from Gradio's.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
     for every component through all events: here most of the time from a click to the picture. Raises LookupError where
@@ -267,7 +275,8 @@ def quick_scripts(scripts: str) -> dict[str, str]:
     """
     changed = dict(map(_changed, REPLACED))
     tree = next(iter(changed))
-    imports = f'import "{scripts}/gradio_stream.js";import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
+    imports = (f'import "{scripts}/gradio_stream.js";import {{attend}} from "{scripts}/gradio_answers.js";'
+               f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";')
     return changed | {tree: imports + changed[tree]}
 
 

@@ -1,0 +1,103 @@
+// What Gradio's page asks its server, and what becomes of the answers. xformer/ui/server/gradio_private.py has Gradio's
+// script call `attend` when it makes the tree of components.
+//
+// An answer is of the moment in which it was asked for. Where a person has changed a component since, that component
+// keeps what the person chose; the rest of the answer is shown. An answer that comes while a person presses something
+// is shown when it is let go, so that no click is lost.
+import {state} from './state.js';
+
+const LONGEST_PRESS = 500;  // milliseconds; what is held down for longer, or dragged, is drawn over
+const DRAGGED = 4;  // pixels
+const VALUES = ['value', 'selected', 'open'];  // the properties that a person changes
+
+let moment = 0;  // counts requests and changes, in their order
+const changed = new Map();  // by a component's id, the moment in which a person changed it last
+const gone = Symbol('nothing is left of an update');
+
+// Whether an event of Gradio tells of a change by a person. Others, such as "change", tell of those of the page too.
+const isByPerson = name => ['input', 'select', 'gradio_tab_select', 'expand', 'collapse'].includes(name);
+
+// What is left of an output for a component that a person has changed: other properties of an update; or nothing, which
+// Gradio leaves alone.
+function besidesValue(output) {
+  if (output?.__type__ !== 'update') return gone;
+  const left = Object.entries(output).filter(([name]) => !VALUES.includes(name));
+  return left.length > 1 ? Object.fromEntries(left) : gone;
+}
+
+// The outputs of an answer to what was asked in a moment, without what would undo a later change.
+export function withoutUndoing(outputs, data, asked) {
+  return data.map((output, i) => {
+    if ((changed.get(outputs[i]) ?? 0) <= asked) return output;
+    const left = besidesValue(output);
+    return left === gone ? undefined : left;
+  });
+}
+
+let pressed = null;  // a promise that something that is pressed was let go
+
+function press({clientX, clientY}) {
+  let letGo;
+  pressed = new Promise(done => { letGo = done; });
+  const ended = new AbortController();
+  const end = () => {
+    ended.abort();
+    pressed = null;
+    letGo();
+  };
+  const timer = setTimeout(end, LONGEST_PRESS), how = {capture: true, signal: ended.signal};
+  ended.signal.addEventListener('abort', () => clearTimeout(timer));
+  // The click comes right after.
+  for (const name of ['pointerup', 'pointercancel']) window.addEventListener(name, () => setTimeout(end), how);
+  window.addEventListener('pointermove', event => {
+    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > DRAGGED) end();
+  }, how);
+}
+
+window.addEventListener('pointerdown', press, true);
+
+// Lets answers through as this page needs them. client: asks the server by `submit`; dispatch: what components tell
+// their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
+// js, backend_fn, api_name}, …]. -> what components tell their events from now on.
+export function attend(client, dispatch, dependencies) {
+  const listeners = new Map(dependencies.map(one => [one.id, one]));
+  // By "id event" of a person, the components that listeners of the browser set at once.
+  const set = new Map();
+  for (const {targets, outputs, js, backend_fn: asks} of dependencies)
+    if (js && !asks) for (const target of targets) set.set(target.join(' '), outputs);
+  const submit = client.submit.bind(client);
+
+  client.submit = (id, ...given) => {
+    const answers = submit(id, ...given), listener = listeners.get(id);
+    if (!listener) return answers;  // of the API's page
+    const asked = ++moment, {next, return: leave} = answers;
+    const done = () => state.waiting.requests.delete(asked);
+    state.waiting.requests.set(asked, listener.api_name || String(id));
+    answers.next = async () => {
+      const step = await next().catch(error => {
+        done();
+        throw error;
+      });
+      if (step.done) done();
+      if (step.value?.type === 'data') {
+        if (pressed) await pressed;
+        step.value.data = withoutUndoing(listener.outputs, step.value.data, asked);
+      }
+      return step;
+    };
+    answers.return = (...value) => {
+      done();
+      return leave(...value);
+    };
+    return answers;
+  };
+
+  return (id, name, data) => {
+    if (isByPerson(name)) {
+      moment++;
+      changed.set(id, moment);
+      for (const output of set.get(`${id} ${name}`) ?? []) changed.set(output, moment);
+    }
+    dispatch(id, name, data);
+  };
+}

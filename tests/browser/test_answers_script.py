@@ -1,0 +1,173 @@
+"""What the page's script lets through of Gradio's answers, in Chromium, beside a stand-in for Gradio's client."""
+
+import pytest
+
+from xformer.strings import ASSETS
+
+# A client whose answers a test gives, and two listeners: of a slider that sets a radio, a picture and a menu, and one
+# of a tab that sets a box in the browser.
+BENCH = """<!DOCTYPE html><button style="width: 200px; height: 40px">Press</button>
+<script type="module">
+import {attend} from './gradio_answers.js';
+import {redraw, renew} from './shared.js';
+import {state} from './state.js';
+const listeners = [
+    {id: 1, api_name: 'draw', backend_fn: true, targets: [[10, 'input']], outputs: [11, 12, 13, 14]},
+    {id: 2, api_name: 'tab', backend_fn: false, js: '() => 1', targets: [[20, 'select']], outputs: [14]}];
+const told = [], waiting = [], client = {submit: () => {
+    const steps = [];
+    let wake = null;
+    const answers = {
+        next: async () => {
+            while (!steps.length) await new Promise(done => { wake = done; });
+            return steps.shift();
+        },
+        return: async () => ({done: true})};
+    waiting.push(data => {
+        steps.push(data === null ? {done: true} : {done: false, value: {type: 'data', data}});
+        wake?.();
+    });
+    return answers;
+}};
+const tell = attend(client, (...event) => told.push(event), listeners);
+Object.assign(window, {tell, told, client, waiting, redraw, renew, state});
+document.body.dataset.ready = true;
+</script>"""
+
+
+@pytest.fixture
+def bench(chromium):
+    page = chromium.new_page()
+
+    def answer(route):
+        name = route.request.url.rpartition("/")[2]
+        if not name:
+            return route.fulfill(body=BENCH, content_type="text/html; charset=utf-8")
+        return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
+
+    page.route("http://scripts.test/**", answer)
+    page.goto("http://scripts.test/")
+    page.locator("body[data-ready]").wait_for()
+    yield page
+    page.close()
+
+
+def shown(bench, change, outputs):
+    """What is let through of an answer, with which a change came while it was awaited."""
+    return bench.evaluate("""async ([change, outputs]) => {
+        const answers = client.submit(1, []);
+        const next = answers.next();
+        for (const [id, name] of change) tell(id, name, null);
+        waiting.at(-1)(outputs);
+        return (await next).value.data.map(one => one === undefined ? 'left alone' : one);
+    }""", [change, outputs])
+
+
+OUTPUTS = ["head", {"__type__": "update", "value": 3, "maximum": 8}, "picture", "attention"]
+
+
+def test_an_answer_is_shown_where_nothing_was_changed_meanwhile(bench):
+    assert shown(bench, [], OUTPUTS) == OUTPUTS
+
+
+@pytest.mark.parametrize("name", ["change", "click", "clear_status"])
+def test_what_the_page_changes_itself_keeps_no_answer_away(bench, name):
+    assert shown(bench, [[11, name], [12, name]], OUTPUTS) == OUTPUTS
+
+
+def test_what_a_person_chose_while_an_answer_was_awaited_stays(bench):
+    """And is offered what the answer offers."""
+    assert shown(bench, [[11, "input"], [12, "input"]], OUTPUTS) == [
+        "left alone", {"__type__": "update", "maximum": 8}, "picture", "attention"]
+
+
+def test_an_update_of_nothing_else_is_left_alone(bench):
+    assert shown(bench, [[12, "input"]], [None, {"__type__": "update", "value": 3}, None, None])[1] == "left alone"
+
+
+def test_what_the_browser_sets_as_a_person_acts_counts_as_chosen(bench):
+    assert shown(bench, [[20, "select"]], OUTPUTS)[3] == "left alone"
+
+
+def test_the_next_answer_is_shown_again(bench):
+    assert shown(bench, [[11, "input"]], OUTPUTS)[0] == "left alone"
+    assert shown(bench, [], OUTPUTS) == OUTPUTS
+
+
+def test_each_step_of_an_answer_keeps_what_was_chosen_before_it(bench):
+    assert bench.evaluate("""async () => {
+        const answers = client.submit(1, []), seen = [];
+        for (const value of ['first', 'second']) {
+            const next = answers.next();
+            waiting.at(-1)([value, null, null, null]);
+            seen.push((await next).value.data[0] ?? 'left alone');
+            tell(11, 'input', null);
+        }
+        return seen;
+    }""") == ["first", "left alone"]
+
+
+def test_events_are_told_as_they_come(bench):
+    bench.evaluate("tell(11, 'input', {value: 1}); tell(12, 'change', null)")
+    assert bench.evaluate("told") == [[11, "input", {"value": 1}], [12, "change", None]]
+
+
+def test_what_is_asked_and_not_answered_is_counted_by_name(bench):
+    assert bench.evaluate("""async () => {
+        const names = () => [...state.waiting.requests.values()], counted = [];
+        const [first, second] = [client.submit(1, []), client.submit(1, [])];
+        counted.push(names());
+        const next = first.next();
+        waiting[0](null);
+        await next;
+        counted.push(names());
+        await second.return();
+        return [...counted, names()];
+    }""") == [["draw", "draw"], ["draw"], []]
+
+
+ANSWER = """() => {
+    const answers = client.submit(1, []);
+    window.shown = false;
+    answers.next().then(() => { window.shown = true; });
+    waiting.at(-1)(['head', null, null, null]);
+    return new Promise(done => setTimeout(() => done(window.shown), 50));
+}"""
+
+
+def test_an_answer_waits_while_something_is_pressed(bench):
+    bench.get_by_role("button").hover()
+    bench.mouse.down()
+    assert not bench.evaluate(ANSWER)
+    bench.mouse.up()
+    bench.wait_for_function("window.shown")
+    assert bench.evaluate(ANSWER)
+
+
+def test_an_answer_does_not_wait_while_something_is_dragged_or_held_down(bench):
+    bench.get_by_role("button").hover()
+    bench.mouse.down()
+    bench.mouse.move(5, 5)
+    assert bench.evaluate(ANSWER)
+    bench.mouse.up()
+    bench.mouse.down()
+    bench.evaluate(ANSWER)
+    bench.wait_for_function("window.shown")
+
+
+@pytest.mark.parametrize("write", ["redraw", "renew"])
+def test_what_is_written_anew_keeps_the_focus_where_the_same_is_there(bench, write):
+    assert bench.evaluate("""write => {
+        const list = document.body.appendChild(document.createElement('div'));
+        const words = names => names.map(name => `<button data-word="${name}">${name}</button>`).join('');
+        const focused = [];
+        const note = () => focused.push(document.activeElement.dataset.word ?? 'none');
+        window[write](list, words(['el', 'gato', 'gato']));
+        list.lastChild.focus();
+        window[write](list, '<p>new</p>' + words(['el', 'gato', 'el', 'gato']));
+        focused.push([...list.children].indexOf(document.activeElement));
+        note();
+        window[write](list, words(['el']));
+        note();
+        return focused;
+    }""", write) == [4, "gato", "none"]
