@@ -40,9 +40,10 @@ BELOW = {
     "xformer": {"serve", "hub", "results", "viewing"},
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
-CROSS_CUTTING = {"axe", "benchmarks", "command_line", "copies", "fuzz", "habits", "hosting", "hub_address",
-                 "killed_copy", "markup_in_fields", "model_menu", "packaging", "projector", "reach", "readme",
-                 "reverse", "risk", "safety", "scripts", "shared_script", "shifts", "strangers"}
+CROSS_CUTTING = {"axe", "benchmarks", "command_line", "copies", "evidence", "fuzz", "gate", "gradio_answers", "habits",
+                 "hosting", "hub_address", "killed_copy", "markup_in_fields", "model_menu", "packaging", "projector",
+                 "races", "reach", "readme", "reverse", "risk", "safety", "scripts", "shared_script", "shifts",
+                 "strangers"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
