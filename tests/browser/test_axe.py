@@ -5,8 +5,7 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
-from tests.browser.acts import STANDS, each_part, expect_spanish, open_menu, translate
-from tests.browser.conftest import PATIENCE
+from tests.browser.acts import each_part, expect_spanish, idle, open_menu, translate
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 # Of what is in sight below a selector: a sentence for each rule that is broken. Contrasts are measured by `contrasts`.
@@ -30,19 +29,22 @@ def test_nothing_serious_is_found_on_any_part_of_any_tab(visit, learned_pairs, t
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     open_menu(page)
+    idle(page)
     found["the bar"] = page.evaluate(FINDINGS, ".bar")
     page.keyboard.press("Escape")
+    idle(page)
     found["the tabs"] = page.evaluate(FINDINGS, ".tabs > .tab-wrapper")
     for place in each_part(page):
         if page.evaluate(UNFOLD):
-            page.wait_for_function(STANDS, polling=1000, timeout=3 * PATIENCE)  # for a score of plots at once
+            idle(page)
         found[place] = page.evaluate(FINDINGS, ".tabs > .tabitem")
     assert not {place: one for place, one in found.items() if one}
 
 
-def test_what_is_serious_is_found(same_page):
-    same_page.add_script_tag(path=AXE)
-    same_page.evaluate("""document.body.insertAdjacentHTML('beforeend', '<p class="nameless"><input></p>')""")
-    found = same_page.evaluate(FINDINGS, ".nameless")
-    same_page.evaluate("document.querySelector('.nameless').remove()")
+def test_what_is_serious_is_found(chromium):
+    page = chromium.new_page()
+    page.set_content('<p class="nameless"><input></p>')
+    page.add_script_tag(path=AXE)
+    found = page.evaluate(FINDINGS, ".nameless")
+    page.close()
     assert len(found) == 1 and found[0].startswith("label ")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved
+from tests.browser.acts import contrasts, expect_fits, idle, saved
 from xformer.figures.bugs import CODE, patients
 from xformer.results import BUGS, Examine
 from xformer.strings import ENGLISH
@@ -40,6 +40,7 @@ def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
     wrong = next(one for one in BUGS if one != bug)
     say(page, wrong)
     expect(reply).to_contain_text("Not quite.")
+    idle(page)
     expect(reply.locator("code")).to_have_count(0)
     say(page, bug)
     expect(reply).to_contain_text("Yes.")
@@ -47,8 +48,9 @@ def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
     page.wait_for_url(re.compile(f"bug_guess={bug}"))
     page.get_by_test_id("B-radio-label").click()
     patient(page, "B")
+    idle(page)
     expect(reply).to_have_text("")
-    page.wait_for_url(lambda url: "bug_patient=B" in url and "bug_guess" not in url)
+    assert "bug_patient=B" in page.url and "bug_guess" not in page.url
 
 
 def test_an_address_brings_the_patient_the_head_and_the_answer(visit, learned_pairs, running):
@@ -61,8 +63,9 @@ def test_an_address_brings_the_patient_the_head_and_the_answer(visit, learned_pa
     healthy, ill = (running.ask(Examine(*learned_pairs[4], one)).text for one in ("", bug))
     assert rows == [["Healthy model", healthy], ["Patient C", ill]]
     page.get_by_role("button", name="Other letters").click()
+    idle(page)
     expect(page.locator(".block.bugs-reply")).to_have_text("")
-    page.wait_for_url(lambda url: "bug_seed=" in url and "bug_seed=7&" not in f"{url}&" and "bug_guess" not in url)
+    assert "bug_seed=" in page.url and "bug_seed=7&" not in f"{page.url}&" and "bug_guess" not in page.url
 
 
 @pytest.mark.parametrize("width", [1280, 375])

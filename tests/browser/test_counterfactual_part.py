@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate
+from tests.browser.acts import expect_spanish, idle, translate
 
 PART = "Another word"
 
@@ -52,12 +52,15 @@ def test_steps_and_results_follow_the_translation(visit, learned_pairs):
     page = visit()
     step = open_part(page, learned_pairs)
     offered = page.get_by_role("group").filter(has_text="Rival at this step").locator("label")
+    idle(page)
     before = offered.all_text_contents()
     choose_step(page, step, "→ </s>")
+    idle(page)
     expect(offered).not_to_have_text(before)
     page.get_by_role("button", name="Translate on from there", exact=True).click()
     expect(page.locator(".block.another-word")).to_contain_text("One of the two translations ends with this choice")
     translate_to(page, *learned_pairs[1])
+    idle(page)
     expect(page.locator(".block.another-word")).not_to_contain_text("With")
     expect(step).to_have_value(re.compile(r"^\d+ · after "))
 
@@ -72,8 +75,10 @@ def test_a_shorter_translation_comes_while_the_list_of_steps_is_open(visit, lear
         field.dispatchEvent(new Event('input'));
     }""", by_length[0][0])
     step.click()
+    idle(page)
     steps = page.get_by_role("option")
     before = steps.count()
     page.evaluate("document.querySelector('.bar .field button').click()")
-    page.wait_for_function("before => document.querySelectorAll('[role=option]').length < before", arg=before)
+    idle(page)
+    assert steps.count() < before
     expect(step).to_have_attribute("aria-expanded", "true")

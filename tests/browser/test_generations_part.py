@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, open_tab, translate
+from tests.browser.acts import expect_fits, idle, open_tab, translate
 
 
 def test_the_sentence_of_the_bar_goes_through_the_generations(same_page, learned_pairs):
@@ -42,9 +42,11 @@ def test_a_training_is_watched_from_babble_to_its_end(same_page):
     page.locator(".form-errors[data-drawn] .plot svg").first.wait_for()
     page.locator(".form-controls, .controls").get_by_text("GRU (2014)", exact=True).locator("visible=true").click()
     expect(page.get_by_text("This model has no attention").locator("visible=true").first).to_be_visible()
+    idle(page)
     expect(page.locator(".form-view")).to_be_hidden()
     expect(page.locator(".heads:visible")).to_have_count(0)
     page.set_viewport_size({"width": 375, "height": 800})
+    idle(page)
     expect_fits(page, 375)
     page.set_viewport_size({"width": 1280, "height": 900})
 

@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl, urlencode, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, open_tab, translate, wait_until_settled
-from tests.browser.conftest import PATIENCE
+from tests.browser.acts import expect_spanish, idle, open_tab, translate, watch
+from tests.browser.conftest import patience
 
 SPACE = "https://huggingface.co/spaces/me/page"
 # What the Hub does: it hands its query on when it opens the frame, and shows what the frame says of it.
@@ -34,8 +34,9 @@ def framed(person, address):
     # A page of the internet may frame one of this machine only where a person allows that.
     person.grant_permissions(["local-network-access"], origin="https://huggingface.co")
     outside = person.new_page()
-    outside.set_default_timeout(PATIENCE)
+    outside.set_default_timeout(patience())
     outside.set_viewport_size({"width": 1280, "height": 900})
+    watch(outside)
 
     def open_frame(outer):
         host = outer.partition("?")[0]
@@ -49,9 +50,10 @@ def framed(person, address):
 
 
 def arrived(outside):
-    """The page in the frame, once it shows what its address says."""
+    """The page in the frame, once it is idle."""
     page = outside.frame("space")
-    wait_until_settled(page)
+    page.fetching = outside.fetching
+    idle(page)
     return page
 
 
@@ -83,15 +85,16 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     translate(page, second)
     outside.wait_for_url("**text=The+dog**")
     expect_spanish(page, second_spanish)
+    idle(page)
     assert told(outside)[-1] == shown(page)
 
     # What names an address is a step of its own, and so is Back.
     page.get_by_role("button", name="Open layer 2, head 1 in Attention").click()
     outside.wait_for_url("**tab=attention**")
-    wait_until_settled(page)
+    idle(page)
     outside.go_back()
     outside.wait_for_url("**tab=translate**")
-    wait_until_settled(page)
+    idle(page)
     said = told(outside)
     assert all(before != after for before, after in zip(said, said[1:], strict=False)), "told twice"
     assert not {key for one in said for key in one if key.startswith("__")}, "what the Hub adds is not for the visitor"
@@ -124,22 +127,17 @@ def test_no_other_page_that_frames_this_one_is_told(framed, address, learned_pai
     outside, page = framed(f"{address}/framing.html")
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
-    page.wait_for_function("new URLSearchParams(location.search).get('text').startsWith('The dog')")
+    page.wait_for_url("**text=The+dog**")
+    idle(page)
     assert outside.evaluate("told") == []
 
 
-def test_a_page_of_its_own_tells_nobody(person, address, learned_pairs):
-    page = person.new_page()
-    page.add_init_script("""window.posted = [];
-        window.postMessage = (message, ...rest) => posted.push([message, ...rest]);""")
-    try:
-        page.set_default_timeout(PATIENCE)
-        page.goto(address)
-        wait_until_settled(page)
-        translate(page, learned_pairs[1][0])
-        page.wait_for_url("**text=The+dog**")
-        open_tab(page, "model")
-        page.wait_for_url("**tab=model**")
-        assert page.evaluate("posted.filter(([message]) => message?.queryString !== undefined)") == []
-    finally:
-        page.close()
+def test_a_page_of_its_own_tells_nobody(visit, learned_pairs):
+    page = visit(before=lambda page: page.add_init_script("""window.posted = [];
+        window.postMessage = (message, ...rest) => posted.push([message, ...rest]);"""))
+    translate(page, learned_pairs[1][0])
+    page.wait_for_url("**text=The+dog**")
+    open_tab(page, "model")
+    page.wait_for_url("**tab=model**")
+    idle(page)
+    assert page.evaluate("posted.filter(([message]) => message?.queryString !== undefined)") == []

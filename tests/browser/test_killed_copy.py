@@ -1,31 +1,27 @@
 """A visitor of a page that several copies serve."""
 
-import time
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate, wait_until_settled
-from tests.browser.conftest import PATIENCE
-from tests.harness import PROXY, Copies, wait_until
+from tests.browser.acts import expect_spanish, idle, translate, watch
+from tests.browser.conftest import counting, patience
+from tests.harness import PROXY, Copies
 
 
 @pytest.mark.server
-@pytest.mark.flaky(reruns=1, reason="copies that were killed begin as slowly as the machine is busy, and the page "
-                                    "waits half a minute for an answer")
 @pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
 def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_checkpoint, learned_pairs, tmp_path):
     with Copies(tmp_path / "copies", "--checkpoint", tiny_checkpoint, "--device", "cpu") as copies:
-        context = chromium.new_context(reduced_motion="reduce")
+        context = counting(chromium.new_context(reduced_motion="reduce"))
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        quiet = watched(page)
+        page.set_default_timeout(patience())
+        watch(page)
         page.goto(copies.address)
         # Nothing of the page is in this browser yet, and a copy may still be at its start.
         page.get_by_role("textbox", name="English sentence").wait_for(timeout=90_000)
         translate(page, learned_pairs[0][0])
         expect_spanish(page, learned_pairs[0][1])
-        quiet()
+        idle(page)
         page.evaluate("window.before = true")
         name = copy_of(context)
         copies.kill(name)
@@ -47,25 +43,6 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
         expect(page.get_by_role("textbox", name="English sentence")).to_have_value(learned_pairs[2][0])
         expect_spanish(page, learned_pairs[2][1])
         context.close()
-
-
-def watched(page):
-    """A function that waits until a page has arrived and, for a second, neither asked anything nor got an answer."""
-    last = [time.monotonic()]
-
-    def note(request):
-        if "/heartbeat/" not in request.url:
-            last[0] = time.monotonic()
-
-    for event in ("request", "requestfinished", "requestfailed"):
-        page.on(event, note)
-
-    def quiet():
-        wait_until_settled(page)
-        # Playwright hands on what a page asks only while it waits itself.
-        wait_until(lambda: time.monotonic() >= last[0] + 1, pause=lambda seconds: page.wait_for_timeout(1000 * seconds))
-
-    return quiet
 
 
 def copy_of(context):

@@ -5,7 +5,7 @@ import io
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved, translate
+from tests.browser.acts import contrasts, expect_fits, idle, saved, translate
 
 ADDRESS = "/?tab=training&part=learned&text=The+zyzzy+dog+eats+the+bread."
 
@@ -26,7 +26,8 @@ def test_the_nearest_pairs_are_shown_opened_by_key_and_saved(visit):
     translate(page, "Good night.")
     expect(part.locator(".verdict")).to_contain_text("This sentence is in the training data, word for word.")
     rows.nth(1).get_by_role("button").press("Enter")
-    page.wait_for_function("location.search.includes('text=') && !location.search.includes('tab=training')")
+    idle(page)
+    assert "text=" in page.url and "tab=training" not in page.url
 
 
 def test_on_a_phone_nothing_is_wider_or_taller_than_it_may_be(visit):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, expect_spanish, open_tab, translate, wait_until_settled
+from tests.browser.acts import contrasts, expect_fits, expect_spanish, idle, open_tab, translate
 from tests.browser.test_markup_in_fields import IMG, nothing_runs
 
 
@@ -36,7 +36,6 @@ def copied(page, click):
 
 def compose(visit, **more):
     page = visit("/?lesson=class", somebody_else=True, **more)
-    wait_until_settled(page)
     expect(panel(page).get_by_role("heading", name="For a class")).to_be_visible()
     return page
 
@@ -58,10 +57,12 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     first.get_by_role("button", name="Take the page as it stands").click()
     expect(first.locator(".state")).to_have_text(f"Attention · {english}")
     first.locator("[name=check]").select_option("stands_in")
+    idle(teacher)
     expect(first.get_by_label("Two to four English words")).to_be_hidden()
     first.get_by_label("Two to four Spanish words").fill(f"{word}, xyz")
     first.get_by_label("Hint 1 (optional)").fill("a " * 80)
     panel(teacher).get_by_role("button", name="Copy link for a class").last.click()
+    idle(teacher)
     assert first.get_by_label("Hint 1 (optional)").evaluate("one => one.validationMessage").endswith("than 80 words.")
     first.get_by_label("Hint 1 (optional)").fill("")
     first.get_by_label("Hint 2 (optional)").fill(f"Read the *translation*. {IMG}")
@@ -69,6 +70,7 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     second = step(teacher, 2)
     expect(second.get_by_label("What students read")).to_be_focused()
     panel(teacher).get_by_role("button", name="Copy link for a class").last.click()
+    idle(teacher)
     assert not teacher.evaluate("document.querySelector('.compose form').checkValidity()"), "a step has a text"
     second.get_by_label("What students read").fill("Say what you think.")
     second.locator("[name=check]").select_option("open")
@@ -78,7 +80,7 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     step(teacher, 1).get_by_role("button", name="Move the step down").click()
 
     teacher.reload()  # the draft is kept
-    wait_until_settled(teacher)
+    idle(teacher)
     expect(step(teacher, 1).get_by_label("Two to four Spanish words")).to_have_value(f"{word}, xyz")
     expect(step(teacher, 1).get_by_label("Hint 2 (optional)")).to_have_value(f"Read the *translation*. {IMG}")
     link = copied(teacher, panel(teacher).get_by_role("button", name="Copy link for a class").last.click)
@@ -93,13 +95,12 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
 
     panel(teacher).get_by_role("button", name="Try it").click()
     expect(panel(teacher).locator("h2 .sub")).to_have_text("Step 1 of 2")
-    wait_until_settled(teacher)
+    idle(teacher)
     teacher.go_back()
     expect(step(teacher, 2).get_by_label("What students read")).to_have_value("Say what you think.")
 
     student = visit("/es?" + urlparse(link).query, somebody_else=True)
-    student.wait_for_url(re.compile("tab=attention"))
-    wait_until_settled(student)
+    assert "tab=attention" in student.url
     expect(panel(student).locator("h2 .sub")).to_have_text("Paso 1 de 2")
     expect(panel(student).locator("h2 [lang=en]")).to_have_text(f"A word {IMG}")
     expect(panel(student).get_by_text("¿Cuál de estas palabras está en la traducción?")).to_be_visible()
@@ -114,7 +115,7 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     expect(panel(student).locator(".reply")).to_contain_text(f"Sí. La traducción es «{spanish}")
     panel(student).locator(".next").click()
     expect(panel(student).locator("h2 .sub")).to_have_text("Paso 2 de 2")
-    wait_until_settled(student)
+    idle(student)
     panel(student).get_by_label("Tu respuesta").fill(f"Porque sí. {IMG}")
     panel(student).get_by_role("button", name="Guardar").click()
     expect(panel(student).locator(".reply")).to_have_text("Guardado para tu resumen.")
@@ -127,6 +128,7 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     nothing_runs(student)
     assert min(one["ratio"] for one in contrasts(student)) >= 4.5
     student.emulate_media(media="print")
+    idle(student)
     assert student.evaluate("""() => [...document.querySelectorAll('.gradio-container *')].filter(one =>
         one.checkVisibility() && one.children.length === 0 && one.textContent.trim() && !one.closest('aside.lesson'))
         .map(one => one.outerHTML.slice(0, 99))""") == []
@@ -146,6 +148,7 @@ def test_a_long_lesson_is_a_file_that_a_student_opens_on_a_phone(visit, tmp_path
         step(teacher, number).get_by_label("What students read").fill(text)
     panel(teacher).get_by_role("button", name="Copy link for a class").last.click()
     expect(panel(teacher).locator(".reply")).to_contain_text(re.compile(r"would have \d+ characters"))
+    idle(teacher)
     expect_fits(teacher, 375)
     with teacher.expect_download() as offered:
         panel(teacher).get_by_role("button", name="Save as a file").click()
@@ -153,18 +156,18 @@ def test_a_long_lesson_is_a_file_that_a_student_opens_on_a_phone(visit, tmp_path
     content = Path(offered.value.path()).read_bytes()
 
     student = visit("/?lesson=all", width=375, somebody_else=True)
-    wait_until_settled(student)
     field = panel(student).get_by_label("Open a lesson from a file")
     field.set_input_files({"name": "notes.json", "mimeType": "application/json", "buffer": b"no lesson at all"})
     expect(student.get_by_text("There is no lesson in this link or file").first).to_be_visible()
     field.set_input_files({"name": "lesson.json", "mimeType": "application/json", "buffer": content})
     expect(panel(student).locator("h2 .sub")).to_have_text("Step 1 of 8")
     student.wait_for_url(re.compile("lesson=(~|%7E)"))
-    wait_until_settled(student)
+    idle(student)
     panel(student).locator(".next").click()
     expect(panel(student).locator("h2 .sub")).to_have_text("Step 2 of 8")
-    wait_until_settled(student)
+    idle(student)
     student.reload()
+    idle(student)
     expect(panel(student).locator("h2 .sub")).to_have_text("Step 2 of 8")
     expect_fits(student, 375)
 
@@ -175,7 +178,6 @@ def test_a_long_lesson_is_a_file_that_a_student_opens_on_a_phone(visit, tmp_path
     (packed({"title": IMG, "language": "en", "steps": [{"text": IMG, "address": {IMG: ""}}]}), "Step 1 of the lesson")])
 def test_a_bad_link_is_one_sentence_on_a_page_that_works(visit, learned_pairs, lesson, said):
     page = visit(f"/?lesson={lesson}&tab=translate", somebody_else=True)
-    wait_until_settled(page)
     expect(page.get_by_text(said)).to_be_visible()
     expect(panel(page)).to_be_hidden()
     translate(page, learned_pairs[0][0])

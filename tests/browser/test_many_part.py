@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import type_into
-from tests.browser.conftest import PATIENCE
+from tests.browser.acts import STATE, steady, type_into
+from tests.browser.conftest import patience
 
 HTML = '<img src=x onerror=alert(1)> a wonderful film'
 
@@ -23,14 +23,21 @@ def server(start, tiny_classifier):
 def page(person, server):
     page = person.new_page()
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.set_default_timeout(PATIENCE)
+    page.set_default_timeout(patience())
     problems = []
     page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: problems.append(error.stack or str(error)))
-    page.goto(server.address)
+    arrive(page, server.address)
     yield page
     page.close()
     assert not problems
+
+
+def arrive(page, address):
+    """Open a page that has no address to show."""
+    page.goto(address)
+    page.evaluate(f"{STATE}.then(state => {{ state.settled = true; window.pageState = state; }})")
+    steady(page)
 
 
 def upload(page, name, content):
@@ -55,6 +62,7 @@ def test_pasted_lines_become_a_table_and_a_file(page, reviews):
     expect(rows(page).nth(0)).to_contain_text(re.compile(rf"1\s*{re.escape(review)}\s*positive\s*9\d\.\d %"))
     expect(rows(page).nth(1)).to_contain_text("negative")
     expect(rows(page).nth(2)).to_contain_text(HTML)
+    steady(page)
     assert page.locator(".texts img").count() == 0
     expect(rows(page).nth(4)).to_contain_text("never seen these characters: 你好")
     expect(page.get_by_text("1 of 5 rows were not read; the notes say why.")).to_be_visible()
@@ -74,7 +82,8 @@ def test_a_phone_shows_the_texts_whole(page, reviews):
     type_into(page.get_by_label("Texts, one per line"), f"{reviews[0][1]}\n{'A long story that goes on and on. ' * 4}")
     classify(page)
     expect(rows(page)).to_have_count(2)
-    page.wait_for_function("""() => {
+    steady(page)
+    assert page.evaluate("""() => {
         const box = document.querySelector('.texts .rows').getBoundingClientRect();
         return [...document.querySelectorAll('.texts td')].every(cell =>
             cell.getBoundingClientRect().right <= box.right + 1 && cell.scrollWidth <= cell.clientWidth + 1);
@@ -96,6 +105,7 @@ def test_an_uploaded_table_is_compared_with_its_labels(page, reviews):
     classify(page)
     expect(rows(page).nth(3)).to_contain_text("Film 3")
     page.get_by_role("button", name="Forget the file").click()
+    steady(page)
     expect(column).to_be_hidden()
     classify(page)
     expect(page.get_by_role("alert")).to_contain_text("There is nothing to read: paste texts, one per line")
@@ -113,6 +123,7 @@ def test_a_broken_file_gets_one_sentence_and_nothing_is_lost(page, reviews, name
     expect(page.get_by_role("alert")).to_contain_text(said)
     classify(page)
     expect(rows(page)).to_have_count(1)
+    steady(page)
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -145,12 +156,13 @@ def test_leaving_the_page_ends_the_reading(page, server, reviews):
     expect(page.get_by_text("many.txt is read; rows: 9,600.")).to_be_visible()
     classify(page)
     page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
-    page.goto(f"{server.address}/es")
+    arrive(page, f"{server.address}/es")
     type_into(page.get_by_label("Textos, uno por línea"), "Good.")
     page.get_by_role("button", name="Clasificar los textos").click()
     expect(page.get_by_text(re.compile(r"(positiva|negativa): 1 de 1"))).to_be_visible()
     server.wait_for("ended 9600")
     page.get_by_role("button", name="Clasificar los textos").click()
-    page.wait_for_function("document.querySelector('.texts tbody tr')")
+    steady(page)
+    expect(rows(page)).to_have_count(1)
     read = [int(line.split()[1]) for line in server.said[before:] if line.startswith("read")]
     assert sum(read) < 9_600, "the other texts were read for nobody"

@@ -12,7 +12,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.browser.acts import open_tab, saved, translate, type_into
+from tests.browser.acts import idle, open_tab, saved, translate, type_into
 from tests.browser.conftest import visits
 from tests.conftest import random_model
 from tests.harness import App
@@ -25,7 +25,7 @@ SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
 
 def nothing_runs(page):
     """Wait until what was sent is answered and drawn; no element may have come of it."""
-    page.wait_for_function("!document.querySelector('.generating, .pending')")
+    idle(page)
     assert page.evaluate("""() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"]')]
                                   .map(one => one.outerHTML)""") == []
     assert page.locator("img[src=x]").count() == 0

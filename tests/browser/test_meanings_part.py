@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved
+from tests.browser.acts import contrasts, expect_fits, idle, saved, steady
 from xformer.results import MapMeanings
 
 BESIDE = "The bread is big. / We want bread."
@@ -37,6 +37,7 @@ def test_words_are_chosen_by_click_key_and_search_and_their_neighbours_are_those
     wanted = running.ask(asked)
     expect(part.locator(".caption")).to_have_text(f"{len(wanted.places):,} words. Encoder, after layer 1")
     expect(part.locator("ol.near [data-word]").first).to_have_attribute("data-word", str(wanted.nearest[0][0]))
+    idle(page)
     assert [float(one) for one in part.locator("ol.near b").all_text_contents()] == pytest.approx(
         [cosine for _, cosine in wanted.nearest], abs=0.0051)
     search = part.get_by_role("searchbox", name="Find a word on the map")
@@ -60,12 +61,14 @@ def test_the_map_is_named_by_the_layer_it_shows_until_the_other_comes(visit, lea
     with page.expect_request(re.compile("/gradio_api/(run|queue/join)")):
         layer.click()
     expect(layer).to_have_attribute("aria-pressed", "true")
+    steady(page, len(held))
     expect(caption).to_contain_text("after layer 2")
     assert part.locator("ol.near b").all_text_contents() == near
     for route in held:
         route.continue_()
     page.unroute(re.compile("/gradio_api/(run|queue/join)"))
     expect(caption).to_contain_text("after layer 1")
+    idle(page)
     expect(part.locator("ol.near b")).not_to_have_text(near)
 
 
@@ -74,14 +77,15 @@ def test_a_dot_is_chosen_on_the_map_and_enlarged(visit, learned_pairs):
     canvas = part.locator("canvas")
     canvas.focus()
     page.keyboard.press("ArrowRight")
-    expect(part).to_have_attribute("class", re.compile("meanings-map"))
-    page.wait_for_url("**mean_word=**")
+    idle(page)
+    assert "mean_word=" in page.url
     first = part.locator("ol.own [aria-pressed=true]").text_content()
     expect(part.locator(".side h3")).to_have_text(f"Nearest to “{first}”")
     page.keyboard.press("+")  # the chosen word is in the middle then
     part.locator("ol.own [data-word='0']").click()
     expect(part.locator(".side h3")).to_have_text("Nearest to “The”")
     canvas.scroll_into_view_if_needed()
+    idle(page)
     box = canvas.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*middle)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, open_tab, saved, translate
+from tests.browser.acts import expect_fits, idle, open_tab, saved, translate
 from xformer.figures.whole_pass import flows
 
 
@@ -29,9 +29,10 @@ def test_the_tab_opens_with_the_whole_pass_and_play_writes_the_translation(visit
     expect(picture.get_by_role("button", name="Play")).to_be_visible()  # it has come to the end by itself
     said = picture.locator(".said")
     expect(said).to_contain_text("To write “</s>”, the decoder looked most at")
+    idle(page)
     written = picture.locator(".of-decoder text[lang=es]").evaluate_all("all => all.map(one => one.textContent)")
     assert "".join(written[written.index("→ </s>") + 1:]).replace(" ", "") == spanish.replace(" ", "")
-    page.wait_for_url(lambda url: "whole_step=" in url)
+    assert "whole_step=" in page.url
 
 
 def test_keys_go_from_step_to_step_follow_a_piece_and_open_a_layer(visit, learned_pairs):
@@ -54,9 +55,10 @@ def test_keys_go_from_step_to_step_follow_a_piece_and_open_a_layer(visit, learne
     expect(panel).to_contain_text(f"Encoder, layer 2 · {piece.get_attribute('aria-label')}")
     expect(layer).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("Escape")
+    idle(page)
     expect(panel).to_be_hidden()
     expect(layer).to_be_focused()
-    page.wait_for_url(lambda url: "whole_block" not in url)
+    assert "whole_block" not in page.url
     picture.get_by_role("button", name="Open: decoder, layer 1").click()
     panel.get_by_role("button", name="See this head").last.click()
     expect(page.locator(".view .title")).to_contain_text("Cross-attention (Spanish looks at English) · layer 1 of 2")
@@ -69,6 +71,7 @@ def test_the_whole_pass_fits_a_phone_and_is_saved(visit, learned_pairs, running)
     expect_fits(page, 375)
     assert page.evaluate("document.documentElement.scrollHeight") <= 2400
     page.set_viewport_size({"width": 1280, "height": 900})
+    idle(page)
     content, name = saved(page, picture.get_by_role("button", name="Save as SVG").click)
     text = content.decode()
     assert name.startswith("One-pass-") and english in text and spanish in text and "tiny-en-es" in text
@@ -90,15 +93,19 @@ def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_
     braces.click()
     expect(panel).to_be_in_viewport()
     expect(panel).to_contain_text("def attend(q: Tensor")
+    idle(page)
     drawn = page.locator(".architecture.block .towers").first.text_content()
     translate(page, learned_pairs[1][0])
+    idle(page)
     expect(page.locator(".architecture.block .towers").first).not_to_have_text(drawn)
     expect(panel).to_be_in_viewport()
     expect(panel).to_contain_text("def attend(q: Tensor")
     page.get_by_role("button", name="Code of: Feed-forward").first.click()
     expect(panel).to_contain_text("class FeedForward")
+    idle(page)
     expect(panel.get_by_text("def attend")).to_be_hidden()
     page.keyboard.press("Escape")
+    idle(page)
     expect(panel).to_be_hidden()
     expect(page.locator("[role=tab][aria-selected=true]")).to_have_text("Model")
 
@@ -121,6 +128,7 @@ def test_the_figure_in_a_teachers_words_is_framed_tabulated_and_saved(visit, lea
     table.get_by_role("button", name="Code of: DecoderLayer").click()
     expect(figure.locator(".code-of")).to_contain_text("class DecoderLayer")
     page.keyboard.press("Escape")
+    idle(page)
     expect_fits(page, width)
     assert page.evaluate("document.body.scrollHeight") <= {1280: 1400, 375: 2400}[width]
     page.get_by_test_id("Kak-radio-label").click()
@@ -133,6 +141,7 @@ def test_the_figure_in_a_teachers_words_is_framed_tabulated_and_saved(visit, lea
         content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
         assert "SelfAttention" in content.decode()
         page.get_by_test_id("this project-radio-label").click()
+        idle(page)
         expect(table).to_have_count(0)
         page.get_by_role("button", name="What teachers call it").click()
         expect(page.locator(".at-terms .terms tbody tr")).to_have_count(29)
@@ -151,9 +160,11 @@ def test_a_preset_sets_every_size_and_the_picture_follows(same_page):
     expect(page.get_by_text("which 7 heads cannot share equally")).to_be_visible()
     heads.fill("16")
     heads.press("Enter")
+    idle(page)
     expect(page.get_by_text("which 7 heads cannot share equally")).to_be_hidden()
-    page.wait_for_url(lambda url: "size_heads=16" in url)
+    assert "size_heads=16" in page.url
     page.set_viewport_size({"width": 375, "height": 812})
+    idle(page)
     expect_fits(page, 375)
 
 
@@ -169,4 +180,5 @@ def test_neighbours_follow_the_piece_and_the_layer(same_page):
     expect(page.locator(".pieces-of:visible h3", has_text="after layer 1")).to_have_count(1)
     page.wait_for_url(lambda url: "vocab_layer=1" in url)
     page.set_viewport_size({"width": 375, "height": 812})
+    idle(page)
     expect_fits(page, 375)

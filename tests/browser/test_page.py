@@ -11,12 +11,12 @@ from tests.browser.acts import (
     contrasts,
     expect_fits,
     expect_spanish,
+    idle,
     open_menu,
     open_tab,
     open_view,
     translate,
     type_into,
-    wait_until_settled,
 )
 from xformer.ui.page import TABS
 
@@ -43,7 +43,8 @@ def test_an_example_is_put_into_the_field_and_translated(visit):
     page.get_by_label("English sentence").click()
     page.get_by_role("button", name="She is tired, but she is happy.").click()
     expect(page.get_by_label("English sentence")).to_have_value("She is tired, but she is happy.")
-    page.wait_for_function("document.querySelector('.meta').textContent.includes('beam')")
+    page.wait_for_url("**text=She+is+tired**")
+    idle(page)
     expect(examples).to_be_hidden()
 
 
@@ -54,10 +55,12 @@ def test_the_examples_open_by_key_and_where_nothing_is_typed(visit):
     field.press("ArrowDown")
     expect(examples).to_be_visible()
     field.press("Escape")
+    idle(page)
     expect(examples).to_be_hidden()
     field.fill("")
     expect(examples).to_be_visible()
     field.fill("The")
+    idle(page)
     expect(examples).to_be_hidden()
 
 
@@ -70,10 +73,12 @@ def test_the_menu_opens_over_the_page_and_closes(visit):
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(beam).to_be_visible()
     page.keyboard.press("Escape")
+    idle(page)
     expect(beam).to_be_hidden()
     expect(button).to_be_focused()
     button.click()
     page.locator(".large").click()
+    idle(page)
     expect(beam).to_be_hidden()
 
 
@@ -97,21 +102,26 @@ def test_nothing_of_the_page_shines_through_what_opens_over_it(visit, width):
     for module in TABS:
         open_tab(page, module.ID)
         open_menu(page)
+        idle(page)
         assert not menu.evaluate(COVERED), module.ID
         page.keyboard.press("Escape")
+        idle(page)
         expect(menu).to_be_hidden()
         if field.is_visible():
             field.press("End")
             field.press("ArrowDown")
+            idle(page)
             assert not page.locator(".bar .examples").evaluate(COVERED), module.ID
             field.press("Escape")
     open_tab(page, "attention")
     open_view(page)
+    idle(page)
     assert not page.locator(".view-menu [data-testid=accordion-content]").evaluate(COVERED)
     page.keyboard.press("Escape")
     if width < 640:
         page.get_by_role("tab", name="Switch heads off").click()
         expect(page.locator(".drawer").get_by_role("button", name="Translate without them")).to_be_visible()
+        idle(page)
         assert not page.locator(".drawer").evaluate(COVERED)
 
 
@@ -124,9 +134,9 @@ def test_every_tab_is_in_one_line_and_its_content_begins_below_it(visit, path, w
         tab = page.locator(f"[role=tab][data-tab-id={module.ID}]")
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
-        page.wait_for_function(  # the others are not far away either: the line scrolls so that it is in sight
-            """id => {const tab = document.querySelector(`[role=tab][data-tab-id=${id}]`).getBoundingClientRect();
-                      return tab.left > -1 && tab.right < innerWidth + 1;}""", arg=module.ID)
+        idle(page)
+        box = tab.bounding_box()  # the others are not far away either: the line scrolls so that it is in sight
+        assert box["x"] > -1 and box["x"] + box["width"] < width + 1
         assert page.locator("[role=tabpanel]:visible > *").first.bounding_box()["y"] <= highest
     expect_fits(page, width)
 
@@ -138,6 +148,7 @@ def test_every_main_picture_begins_in_the_upper_part_of_the_first_screen(visit, 
     begins = {}
     for module in TABS:
         open_tab(page, module.ID)
+        idle(page)
         begins[module.ID] = page.evaluate("""selector => Math.min(...[...document.querySelectorAll(selector)]
             .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))""", PICTURES[module.ID])
         assert page.evaluate("scrollY") == 0
@@ -179,6 +190,7 @@ def test_the_keyboard_reaches_the_picture_in_three_steps(visit):
     expect(page.locator(".whole-pass svg.pass")).to_be_visible()
     skip.focus()
     page.keyboard.press("Enter")
+    idle(page)
     assert page.evaluate("document.activeElement.closest('.whole-pass') !== null")
 
 
@@ -191,9 +203,11 @@ def test_a_group_of_radio_buttons_is_one_stop_and_arrow_keys_choose_in_it(visit)
     for step in (1, 2):
         page.keyboard.press("ArrowRight")
         expect(radios.nth((chosen + step) % radios.count())).to_be_checked()
-        page.wait_for_function(
-            "new Set([...document.activeElement.closest('fieldset').elements].map(one => one.name)).size === 1")
+        idle(page)
+        assert page.evaluate(
+            "new Set([...document.activeElement.closest('fieldset').elements].map(one => one.name)).size") == 1
     page.keyboard.press("Tab")
+    idle(page)
     assert not group.evaluate("group => group.contains(document.activeElement)")
 
 
@@ -202,6 +216,7 @@ def test_a_window_zoomed_to_twice_the_size_needs_no_scrolling_sideways(visit):
     page.set_viewport_size({"width": 640, "height": 400})
     for module in TABS:
         open_tab(page, module.ID)
+        idle(page)
         expect_fits(page, 640)
 
 
@@ -220,6 +235,7 @@ def test_the_sentence_gives_way_where_a_tab_has_a_field_of_its_own(visit):
     page.get_by_role("tab", name="Attention").click()
     expect(field).to_be_visible()
     page.get_by_role("tab", name="Sentiment").click()
+    idle(page)
     expect(field).to_be_hidden()
 
 
@@ -229,16 +245,19 @@ def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
     expect_spanish(page, learned_pairs[0][1])
     first = page.locator(".piece").first
     rivals = first.locator(".rivals")
+    idle(page)
     expect(rivals).to_be_hidden()
     first.hover()
     expect(rivals).to_be_visible()
     expect(rivals.locator("li")).to_have_count(5)
     expect(rivals.locator("li.chosen")).to_have_count(1)
     page.locator("h1").hover()
+    idle(page)
     expect(rivals).to_be_hidden()
     first.focus()
     expect(rivals).to_be_visible()
     page.keyboard.press("ArrowRight")
+    idle(page)
     expect(rivals).to_be_hidden()
     expect(page.locator(".piece").nth(1).locator(".rivals")).to_be_visible()
 
@@ -255,12 +274,14 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(same_page, learned_pair
     expect_spanish(page, learned_pairs[0][1])
     translate(page, text)
     expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
+    idle(page)
     expect_spanish(page, learned_pairs[0][1])
     expect(page.locator(".belongs")).to_have_text(f"Still the translation of “{learned_pairs[0][0]}”")
     assert parse_qs(urlparse(page.url).query)["text"] == [learned_pairs[0][0]]  # what is still on the page
     assert page.get_by_label("English sentence").input_value() == text
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
+    idle(page)
     expect(page.get_by_role("alert").filter(has_text=said)).to_have_count(0)
     expect(page.locator(".belongs")).to_have_count(0)
 
@@ -284,13 +305,13 @@ def test_back_before_the_page_has_arrived_is_not_overtaken_by_what_it_was_on_the
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
     for english, spanish in ((first, first_spanish), (second, second_spanish)):
-        wait_until_settled(page)
         translate(page, english)
         expect_spanish(page, spanish)
+        idle(page)
     picture = page.get_by_role("button", name="Open layer 2, head 1 in Attention")
     picture.evaluate("picture => { picture.click(); setTimeout(() => history.go(-2)); }")
     page.wait_for_url(lambda url: "text=The+cat" in url)
-    wait_until_settled(page)
+    idle(page)
     expect_spanish(page, first_spanish)
     assert "tab=translate" in page.url and "text=The+cat" in page.url
     expect(picture).to_be_visible()
@@ -305,29 +326,31 @@ def test_spanish_is_warned_of(visit, learned_pairs):
     expect(page.locator(".status .notice")).to_contain_text("looks like Spanish")
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
+    idle(page)
     expect(page.locator(".status .notice")).to_have_count(0)
 
 
 def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
-    wait_until_settled(page)
     before = page.evaluate("history.length")
     field, selected = page.get_by_label("English sentence"), page.locator("[role=tab][aria-selected=true]").first
     translate(page, first)
     page.wait_for_url("**/?text=The+cat+sleeps.**")
     page.get_by_role("tab", name="Model").click()
     page.wait_for_url("**&tab=model**")
+    idle(page)
     assert page.title() == "Model · xformer"
     page.get_by_role("tab", name="Translate").click()
     translate(page, second)
     page.wait_for_url("**/?text=The+dog**")
     expect_spanish(page, second_spanish)
+    idle(page)
     assert page.evaluate("history.length") == before + 4
     page.go_back()  # to the sentence before, which is translated again
     expect(field).to_have_value(first)
     expect_spanish(page, first_spanish)
-    wait_until_settled(page)
+    idle(page)
     page.go_back()
     expect(selected).to_have_text("Model")
     page.go_back()
@@ -335,12 +358,12 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     expect(field).to_have_value(first)
     page.go_forward()
     expect(selected).to_have_text("Model")
+    idle(page)
     assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
 
 
 def test_steps_back_in_quick_succession_are_no_steps_of_their_own(visit):
     page = visit()
-    wait_until_settled(page)
     before = page.evaluate("history.length")
     for name in ("Model", "Positions", "Translate"):
         page.get_by_role("tab", name=name).click()
@@ -351,24 +374,23 @@ def test_steps_back_in_quick_succession_are_no_steps_of_their_own(visit):
         return back().then(back);
     }""")
     page.wait_for_url("**&tab=model**")
+    idle(page)
     expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text("Model")
     assert page.evaluate("history.length") == before + 3
 
 
 def test_what_was_typed_outlives_a_reload(visit, learned_pairs):
     page = visit()
-    wait_until_settled(page)
     field = page.get_by_label("English sentence")
     type_into(field, learned_pairs[0][0])
     page.reload()
-    wait_until_settled(page)
+    idle(page)
     expect(field).to_have_value(learned_pairs[0][0])
     assert "text=The+cat" not in page.url, "nobody asked for a translation"
 
 
 def test_what_was_asked_is_asked_again_after_a_reload(visit, learned_pairs):
     page = visit()
-    wait_until_settled(page)
     page.route("**/queue/join*", lambda route: None)  # the server is away
     translate(page, learned_pairs[1][0])
     page.unroute("**/queue/join*")
@@ -384,7 +406,7 @@ def test_a_page_that_is_loaded_anew_while_it_opens_is_of_its_address(visit, lear
     page.locator(".bar .menu button[aria-expanded]").wait_for(state="attached")  # what notes the field has begun
     page.unroute("**/queue/data*")
     page.reload()
-    wait_until_settled(page)
+    idle(page)
     expect(page.get_by_label("English sentence")).to_have_value(learned_pairs[1][0])
 
 
@@ -399,7 +421,7 @@ def test_what_is_typed_while_the_page_opens_stays(visit, learned_pairs):
     for answer in answers:
         answer.continue_()
     page.unroute("**/queue/data*")
-    wait_until_settled(page)
+    idle(page)
     expect(field).to_have_value(learned_pairs[1][0])
 
 
@@ -407,6 +429,7 @@ def test_markup_is_shown_as_text_and_runs_nothing(visit):
     page = visit()
     translate(page, "<img src=x onerror=alert(1)> <script>alert(2)</script>")
     expect(page.locator(".notice")).to_contain_text("looks like HTML")
+    idle(page)
     assert page.locator(".translation img, .translation script, .tables img").count() == 0
 
 
@@ -484,35 +507,12 @@ LATE_ENDS = """
 
 
 def test_no_answer_is_lost_where_the_end_of_the_answers_before_it_comes_late(visit, learned_pairs):
-    page = visit()
-    page.add_init_script(LATE_ENDS)
-    page.reload()
-    wait_until_settled(page)
+    page = visit(before=lambda page: page.add_init_script(LATE_ENDS))
     for english, spanish in learned_pairs[:2]:
         translate(page, english)
         expect_spanish(page, spanish)
+    idle(page)
     assert page.evaluate("lateEnds") > 3
-
-
-def test_a_page_that_has_arrived_draws_nothing_more(visit, learned_pairs):
-    """The clock of Gradio's "Loading" went on for ever, sixty times a second."""
-    page = visit()
-    page.add_init_script("""
-        window.next = window.requestAnimationFrame.bind(window);
-        window.asked = 0;
-        window.requestAnimationFrame = what => { asked++; return next(what); };""")
-    page.reload()
-    wait_until_settled(page)
-    quiet = page.evaluate("""async () => {
-        let quiet = 0;
-        for (let frames = 0; quiet < 20 && frames < 1000; frames++) {
-            asked = 0;
-            await new Promise(next);
-            quiet = asked ? 0 : quiet + 1;  // in a row
-        }
-        return quiet;
-    }""")
-    assert quiet == 20
 
 
 def test_two_people_see_their_own_sentences(visit, learned_pairs):
@@ -529,7 +529,8 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(visit, tab):
     page = visit(width=375)
     page.get_by_role("tab", name=tab).click()
     if tab == "Attention":
-        page.locator(".view .title").wait_for()
+        expect(page.locator(".view .title")).to_be_visible()
+    idle(page)
     expect_fits(page, 375)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import STANDS, STILL, choose_map, expect_fits, open_tab, saved, type_into, wait_until_settled
+from tests.browser.acts import choose_map, expect_fits, idle, open_tab, saved, type_into
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +20,7 @@ def page(same_page):
 def part(page, name):
     open_tab(page, "pairs")
     page.locator(".parts").get_by_text(name, exact=True).click()
+    idle(page)
 
 
 def test_two_sentences_are_compared_and_the_address_keeps_them(page, learned_pairs):
@@ -32,7 +33,8 @@ def test_two_sentences_are_compared_and_the_address_keeps_them(page, learned_pai
     expect(shown.locator("section").first.locator(".said mark").first).to_have_text("gato")
     expect(shown.locator("section").last.locator(".said mark").first).to_have_text("perro")
     expect(page.locator(".pair-difference .caption")).to_have_text(re.compile(r"^B − A · (Cross|Encoder|Decoder)"))
-    page.wait_for_function("() => new URLSearchParams(location.search).get('pair_b')?.startsWith('The dog')")
+    idle(page)
+    assert "pair_b=The+dog" in page.url
     table, name = saved(page, page.locator(".compared").get_by_role("button", name="Save as CSV").click)
     rows = list(csv.reader(io.StringIO(table.decode())))
     assert rows[1][:2] == ["A", "El"] and name.endswith(".csv")
@@ -48,13 +50,16 @@ def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(page):
     page.keyboard.press("Enter")
     expect(png).to_be_visible()
     page.keyboard.press("Escape")
+    idle(page)
     expect(png).to_be_hidden()
     expect(menu.locator("summary")).to_be_focused()
     page.keyboard.press("Enter")
     page.mouse.click(5, 5)
+    idle(page)
     expect(png).to_be_hidden()  # a click elsewhere closes it too
     menu.locator("summary").focus()
     page.keyboard.press("Enter")
+    idle(page)
     on_top = png.evaluate("""button => {
         const box = button.getBoundingClientRect();
         return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === button; }""")
@@ -65,6 +70,7 @@ def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(page):
         page.keyboard.press("Enter")
     assert offered.value.suggested_filename.endswith(".png")
     assert Path(offered.value.path()).read_bytes().startswith(b"\x89PNG")
+    idle(page)
     expect(png).to_be_hidden()
     expect(menu.locator("summary")).to_be_focused()
 
@@ -77,6 +83,7 @@ def test_the_address_is_copied_beside_every_picture(page):
     expect(figure.locator(".copied")).to_have_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()") == page.evaluate("location.href")
     figure.locator("summary").focus()
+    idle(page)
     expect(figure.locator(".copied")).to_have_text("")
 
 
@@ -106,7 +113,8 @@ def test_two_models_stand_side_by_side_and_the_address_keeps_them(visit, learned
     choose_map(page, 1, 3, within=".two-grids .column:last-child .heads")
     page.get_by_role("button", name="The chosen heads").click()
     expect(page.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
-    page.wait_for_function("() => new URLSearchParams(location.search).get('models_second') === 'cross.1.3'")
+    idle(page)
+    assert "models_second=cross.1.3" in page.url
     again = visit("/" + page.url.split("/", 3)[3])
     again.get_by_role("button", name="The chosen heads").click()
     expect(again.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
@@ -115,16 +123,14 @@ def test_two_models_stand_side_by_side_and_the_address_keeps_them(visit, learned
 
 @pytest.mark.parametrize("name", ["models", "lecture", "bleu"])
 def test_a_part_that_an_address_opens_asks_once(visit, name):
-    page = visit("/")
     asked = []
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/queue/join") else None)
-    page.goto(f"{page.url.split('?')[0]}?tab=pairs&pairs_part={name}")
-    wait_until_settled(page)
-    page.wait_for_function(STANDS, polling=1000)
-    page.wait_for_function(STILL)
-    count = len(asked)
-    page.wait_for_function(STANDS, polling=3000)
-    assert len(asked) <= count + 1
+
+    def note(request):
+        if re.search("/gradio_api/(run|queue/join)", request.url):
+            asked.append(json.loads(request.post_data)["fn_index"])
+
+    visit(f"/?tab=pairs&pairs_part={name}", before=lambda page: page.on("request", note))
+    assert len(asked) <= len(set(asked)) + 1  # a part that opens with its tab may be told of it twice
 
 
 def test_the_laboratory_follows_what_is_typed(page):
@@ -137,7 +143,7 @@ def test_the_laboratory_follows_what_is_typed(page):
     expect(page.locator(".brevity .caption")).to_contain_text("c = 3, r = 6, so 0.368")
     expect(page.locator(".brevity .js-plotly-plot .scatterlayer path").first).to_be_visible()
     expect(page.locator(".bleu-scores")).to_contain_text("too few tokens for n-grams of 4")
-    page.wait_for_function("() => new URLSearchParams(location.search).get('bleu_said') === 'the cat is'")
+    page.wait_for_url("**bleu_said=the+cat+is**")
 
 
 def test_the_lectures_sentences_are_translated_and_open(page):
@@ -162,5 +168,4 @@ def test_maps_of_both_sentences_fit_a_phone_with_their_colours(visit):
     page = visit("/?tab=pairs", width=375)
     for name in ("first", "second"):
         expect(page.locator(f".pair-{name}[data-drawn] .main-svg").first).to_be_visible()
-        page.wait_for_function("""selector => { const {scrollWidth, clientWidth} = document.querySelector(selector);
-            return scrollWidth <= clientWidth; }""", arg=f".pair-{name} .plot")
+        assert page.locator(f".pair-{name} .plot").evaluate("plot => plot.scrollWidth <= plot.clientWidth")

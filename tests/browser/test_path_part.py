@@ -5,13 +5,12 @@ import io
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved
+from tests.browser.acts import contrasts, expect_fits, idle, saved, steady
 
 
 def test_two_words_are_chosen_by_click_and_by_key(visit):
     page = visit("/?tab=training&part=path&text=The+dog+eats+the+bread.")
     words = page.locator(".path-between .word")
-    words.first.wait_for()
     expect(words.first).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".path-between .measured td:not(.said)")).to_have_count(4 * 4)
     expect(page.locator(".path-curves[data-drawn] svg.main-svg").first).to_be_visible()
@@ -20,7 +19,8 @@ def test_two_words_are_chosen_by_click_and_by_key(visit):
     page.keyboard.press("Enter")
     expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "2 3")
     expect(words.nth(3)).to_be_focused()
-    page.wait_for_function("location.search.includes('path_from=3') && location.search.includes('path_to=4')")
+    idle(page)
+    assert "path_from=3" in page.url and "path_to=4" in page.url
     content, _ = saved(page, page.locator(".block.path-between").get_by_role("button", name="Save as CSV").click)
     rows = list(csv.reader(io.StringIO(content.decode())))
     assert [row[2] for row in rows if row[1] == "between them"] == ["2", "1", "1", "1"]
@@ -35,15 +35,16 @@ def test_who_leaves_the_part_finds_the_path_again(visit):
     expect(page.locator(".path-between .measured td:not(.said)")).to_have_count(4 * 4)
     path = next(i for i in range(parts.count()) if "selected" in parts.nth(i).get_attribute("class"))
     parts.nth(path - 1).click()
+    idle(page)
     expect(drawing).to_be_hidden()
-    with page.expect_response("**/queue/join*"):  # to measure again, where there is nothing left to measure
-        parts.nth(path).click()
+    parts.nth(path).click()
+    idle(page)  # it measures again, where there is nothing left to measure
     page.locator(".path-kernel input[type=number]").fill("4")
     page.keyboard.press("Enter")
     expect(drawing.locator(".of h3").nth(1)).to_contain_text("k = 4")
     expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "0 3")
-    page.wait_for_function("location.search.includes('path_kernel=4')")
-    assert "path_from=1&path_to=4" in page.url
+    idle(page)
+    assert "path_kernel=4" in page.url and "path_from=1&path_to=4" in page.url
 
 
 def test_a_page_that_changes_while_an_answer_is_awaited_shows_the_last_one_whole(visit):
@@ -59,6 +60,7 @@ def test_a_page_that_changes_while_an_answer_is_awaited_shows_the_last_one_whole
     expect(page.locator('.path-between .word[aria-pressed="true"]').first).to_have_attribute("data-piece", "1")
     before = page.locator(".path-between .kinds svg").first.get_attribute("width")
     page.set_viewport_size({"width": 800, "height": 900})
+    steady(page, len(held))
     expect(page.locator(".path-between .kinds svg").first).not_to_have_attribute("width", before)
     expect(drawing).to_have_attribute("data-drawn", "0 3")
     expect(page.locator('.path-between .word[aria-pressed="true"]').first).to_have_attribute("data-piece", "1")

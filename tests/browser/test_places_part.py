@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import PICTURES, wait_until_settled
+from tests.browser.acts import PICTURES, idle
 
 
 def overview(page):
@@ -15,7 +15,6 @@ def overview(page):
 
 def test_a_key_opens_the_overview_which_finds_a_part_and_opens_it(visit):
     page = visit("/")
-    wait_until_settled(page)
     page.get_by_role("tab", name="Translate").focus()
     page.keyboard.press("/")
     field = overview(page).get_by_role("searchbox")
@@ -23,6 +22,7 @@ def test_a_key_opens_the_overview_which_finds_a_part_and_opens_it(visit):
     page.keyboard.type("warm-up")
     expect(overview(page).locator("section:not(.terms) li").filter(visible=True)).to_have_count(1)
     page.keyboard.press("Enter")
+    idle(page)
     expect(overview(page)).to_be_hidden()
     expect(page.get_by_role("radio", name="On real sentences")).to_be_checked()
     expect(page.get_by_role("tab", name="Training")).to_have_attribute("aria-selected", "true")
@@ -30,7 +30,6 @@ def test_a_key_opens_the_overview_which_finds_a_part_and_opens_it(visit):
 
 def test_the_overview_is_walked_by_arrows_and_left_by_escape(visit):
     page = visit("/", width=375)
-    wait_until_settled(page)
     page.get_by_role("button", name="Find a part of the page").click()
     page.keyboard.type("nothing has this")
     expect(overview(page).get_by_text("No part has all of these words")).to_be_visible()
@@ -40,17 +39,18 @@ def test_the_overview_is_walked_by_arrows_and_left_by_escape(visit):
     page.keyboard.press("ArrowUp")
     expect(overview(page).get_by_role("searchbox")).to_be_focused()
     page.keyboard.press("Escape")
+    idle(page)
     expect(overview(page)).to_be_hidden()
     expect(page.get_by_role("tab", name="Translate")).to_have_attribute("aria-selected", "true")
 
 
 def test_a_slash_that_is_typed_into_a_field_is_a_slash(visit):
     page = visit("/")
-    wait_until_settled(page)
     box = page.get_by_role("textbox", name="English sentence")
     box.click()
     box.press("End")
     page.keyboard.type("/")
+    idle(page)
     expect(overview(page)).to_be_hidden()
     assert box.input_value().endswith("/")
 
@@ -61,16 +61,15 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(visit):
     ("attention", "ablation", ".drawer [role=tabpanel] .asks")])
 def test_an_address_may_name_a_part_that_is_folded(visit, learned_pairs, tab, part, inside):
     page = visit(f"/?tab={tab}&text={quote(learned_pairs[0][0])}#{part}")
-    wait_until_settled(page)
     expect(page.locator(inside).filter(visible=True).first).to_be_in_viewport()
     page.get_by_role("tab", name="Model").click()
-    page.wait_for_function("location.search.includes('tab=model') && location.hash === ''")
+    idle(page)
+    assert "tab=model" in page.url and "#" not in page.url
 
 
 def test_each_door_opens_what_it_asks_and_has_a_picture(visit):
     page = visit("/")
-    wait_until_settled(page)
-    page.wait_for_function("document.querySelectorAll('.doors svg').length >= 4")
+    assert page.locator(".doors svg").count() >= 4
     doors = page.locator(".doors li button")
     addresses = [json.loads(one) for one in doors.evaluate_all("each => each.map(one => one.dataset.address)")]
     assert [one["tab"] for one in addresses] == [
@@ -80,8 +79,8 @@ def test_each_door_opens_what_it_asks_and_has_a_picture(visit):
     page.go_back()
     expect(page.get_by_role("tab", name="Translate")).to_have_attribute("aria-selected", "true")
     page.reload()
-    wait_until_settled(page)
+    idle(page)
     expect(doors.first).to_be_hidden()
     page.get_by_text("Six questions to begin with").click()
     expect(doors.first).to_be_visible()
-    page.wait_for_function("selector => document.querySelector(selector)", arg=PICTURES["translate"])
+    expect(page.locator(PICTURES["translate"]).first).to_be_visible()

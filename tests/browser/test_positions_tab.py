@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, named, saved, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, idle, named, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 TABLE, SENTENCE = "The table of positions", "The table on your sentence"
@@ -43,6 +43,7 @@ def expect_table(page, d_model, base):
 def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit, learned_pairs):
     page = visit()
     open_positions(page, learned_pairs)
+    idle(page)
     assert page.locator(".js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
     page.get_by_role("button", name=SENTENCE).click()
     show_table(page)
@@ -74,6 +75,7 @@ def test_positions_are_taken_away_and_both_maps_are_shown_and_saved(visit, learn
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
     expect(page.locator(".pos-before .title")).to_contain_text("head 1 of 4 · as in training")
     expect(page.locator(".pos-after .title")).to_contain_text("none, words shuffled")
+    idle(page)
     expect(page.locator(".pos-before svg.top text")).not_to_have_text(
         page.locator(".pos-after svg.top text").all_text_contents())
     for name, kind in (("before", "as in training"), ("after", "none, words shuffled")):
@@ -98,6 +100,7 @@ def test_ones_own_sentence_without_its_positions_stands_in_the_first_screen(visi
     page.set_viewport_size({"width": width, "height": height})
     texts = page.locator(".block.pos-result [lang=es].large")
     expect(texts.first).to_have_text(learned_pairs[0][1])
+    idle(page)
     top = page.get_by_role("tabpanel").bounding_box()["y"]
     first, last = texts.first.bounding_box(), texts.last.bounding_box()
     assert first["y"] - top < most and last["y"] + last["height"] - top < height - 100
@@ -111,13 +114,14 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page.get_by_role("button", name=SENTENCE).click()
     show_table(page)
     expect(page.locator(".pos-sentence .caption")).to_be_attached()
+    idle(page)
     expect_fits(page, 375)
-    expect(page.locator(".pos-table .main-svg").first).to_be_attached()  # its caption stands there before it is drawn
-    page.wait_for_function("document.querySelector('.pos-table .main-svg').getBoundingClientRect().width <= 375")
+    assert page.locator(".pos-table .main-svg").first.bounding_box()["width"] <= 375
     # No title of an axis, no name in a legend and no heading is cut.
     for name in ("curves", "noise", "sentence"):
         page.locator(f".pos-{name}[data-drawn]").first.scroll_into_view_if_needed()
-        page.wait_for_function("""name => {
+        idle(page)
+        assert page.evaluate("""name => {
             const whole = document.querySelector(`.pos-${name} .plot`).getBoundingClientRect();
             const texts = document.querySelectorAll(
                 `.pos-${name} :is(.xtitle, .ytitle, .legendtext, .annotation-text)`);
@@ -125,7 +129,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
                 const box = text.getBoundingClientRect();
                 return box.left >= whole.left - 1 && box.right <= whole.right + 1 && box.bottom <= whole.bottom + 1;
             });
-        }""", arg=name)
+        }""", name)
 
 
 def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
@@ -141,11 +145,13 @@ def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
 def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):
     page = visit("/?tab=positions")
     show_table(page)
+    idle(page)
     assert "length=" not in page.url, "defaults stay out of the address"
     for name, value in (("Base, as a power of 10", "2"), ("Dimensions (d_model)", "16"), ("Steps k", "5"),
                         ("Pair of dimensions i", "2")):
         set_number(page, name, value)
-    page.wait_for_url(re.compile(r"d_model=16&base_power=2&.*pair=2&steps=5"))
+    idle(page)
+    assert re.search("d_model=16&base_power=2&.*pair=2&steps=5", page.url)
     again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")
     expect_table(again, 16, "100")
     expect(again.locator(".pos-rotation .caption")).to_contain_text("Pair 2: from position 2 to 7")
@@ -159,7 +165,8 @@ def test_a_link_makes_the_change_again_that_it_shows(visit, learned_pairs):
     open_positions(page, learned_pairs)
     page.get_by_text("shifted", exact=True).click()
     expect(page.locator(".pos-after .title")).to_contain_text("shifted (5)")
-    page.wait_for_url("**positions=shift")
+    idle(page)
+    assert page.url.endswith("positions=shift")
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".pos-after .title")).to_contain_text("shifted (5)")
 
@@ -168,6 +175,7 @@ def test_a_figure_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoin
     page = visit("/?tab=positions")
     page.get_by_role("button", name=SENTENCE).click()
     show_table(page)
+    idle(page)
     figure = page.locator(".picture.pos-table[data-drawn]")
     content, name = saved(page, figure.get_by_role("button", name="Save as CSV").click)
     assert name == "Positions-0-to-63-in-32-dimensions-base-10-000.csv"

@@ -5,12 +5,12 @@ import io
 import json
 import re
 import struct
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into, wait_until_settled
+from tests.browser.acts import expect_fits, expect_spanish, idle, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 MARGIN = 16  # pixels around a saved picture, by assets/html_picture.js
@@ -22,6 +22,7 @@ def open_principles(page, learned_pairs):
     page.get_by_role("tab", name="First principles").click()
     expect(page.locator(".first-scores .caption")).to_have_text(
         re.compile(r"^after El → predicts gato · q Kᵀ step by step \(1 × \d+\), d_k = 8$"))
+    idle(page)
 
 
 def show_vectors(page):
@@ -80,11 +81,13 @@ def test_the_trained_additive_attention_is_walked_piece_by_piece(visit, learned_
     steps.first.press("ArrowRight")
     expect(steps.nth(1)).to_be_focused()
     expect(steps.nth(1)).to_have_attribute("aria-pressed", "true")
-    page.wait_for_url(lambda url: "additive_step" not in url)  # the second step is the one without a name
+    idle(page)
+    assert "additive_step" not in page.url, "the second step is the one without a name"
     weights = [float(one) for one in picture.locator(".share").all_text_contents()]
     assert sum(weights) == pytest.approx(1, abs=0.01 * len(weights))
     keys.last.click()
     expect(picture.locator(".of-score")).to_contain_text("</s> has")
+    idle(page)
     numbers = [float(one.replace("−", "-")) for one in
                picture.locator(".products tr td:last-child").all_text_contents()]
     assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.005), "the lifts add up"
@@ -123,6 +126,7 @@ def test_what_follows_the_head_is_drawn_for_the_piece_that_asks(visit, learned_p
     expect(page.locator(".first-reshape .caption")).to_have_text(re.compile(r"Queries \d × 32, cut into 4 × \d × 8"))
     show_vectors(page)
     expect(page.get_by_text(re.compile("Multiplied out with all 32 numbers, and b_Q added"))).to_be_visible()
+    idle(page)
     expect_fits(page, width)
     found = json.loads(saved(page, page.locator(".rest-sums").get_by_role("button", name="Save as JSON").click)[0])
     assert [row[0] for row in found["rows"]] == ["self-attention", "cross-attention", "feed-forward"]
@@ -132,8 +136,8 @@ def test_what_follows_the_head_is_drawn_for_the_piece_that_asks(visit, learned_p
 def test_the_scores_stand_in_the_first_screen(visit, learned_pairs, width, height, most):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=width)
     page.set_viewport_size({"width": width, "height": height})
+    idle(page)
     table = page.locator(".first-scores tbody")
-    table.wait_for()
     top = page.get_by_role("tabpanel").bounding_box()["y"]
     assert page.locator(".first-scores table").bounding_box()["y"] - top < most
     box = table.bounding_box()
@@ -144,7 +148,7 @@ def test_a_number_is_said_where_the_pointer_rests(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
     show_vectors(page)
-    page.wait_for_function("document.querySelector('.first-output .plot').closest('[data-drawn]')")
+    idle(page)
     drawn = page.locator(".first-output .nsewdrag").first
     box = drawn.bounding_box()
     said = page.locator(".first-output .hovertext")
@@ -219,11 +223,13 @@ def test_points_that_are_being_moved_are_fitted_and_forgotten_where_they_are_put
 
     moved = while_a_move_is_drawn("Fit h by gradient descent")
     expect(said).to_be_visible()
+    idle(page)
     assert point.get_attribute("aria-label") == moved != first
     while_a_move_is_drawn("First points")
+    idle(page)
     expect(said).to_be_hidden()
     expect(point).to_have_attribute("aria-label", first)
-    page.wait_for_url(lambda url: "kernel_power" in url and "kernel_points" not in url)
+    assert "kernel_power" in page.url and "kernel_points" not in page.url
 
 
 def test_a_point_of_the_regression_is_moved_and_the_bandwidth_fitted(visit):
@@ -235,22 +241,24 @@ def test_a_point_of_the_regression_is_moved_and_the_bandwidth_fitted(visit):
     drawn = curve.locator(".curve").get_attribute("d")
     curve.locator(".point").nth(3).focus()
     page.keyboard.press("ArrowUp")
-    page.wait_for_function("was => document.querySelector('.kernel-curve .curve').getAttribute('d') !== was", arg=drawn)
+    idle(page)
+    expect(curve.locator(".curve")).not_to_have_attribute("d", drawn)
     expect(curve.locator(".point").nth(3)).to_be_focused()
-    box = curve.locator(".point").nth(5).bounding_box()
+    other = curve.locator(".point").nth(5)
+    before, box = other.get_attribute("aria-label"), other.bounding_box()
     page.mouse.move(box["x"] + 8, box["y"] + 8)
     page.mouse.down()
     page.mouse.move(box["x"] + 8, box["y"] + 60, steps=4)
     page.mouse.up()
-    expect(curve.locator(".point").nth(5)).not_to_have_attribute("cy", str(box["y"]))
-    put = re.findall(r"-?\d+\.\d+", curve.locator(".point").nth(5).get_attribute("aria-label"))
+    expect(other).not_to_have_attribute("aria-label", before)
+    put = re.findall(r"-?\d+\.\d+", other.get_attribute("aria-label"))
     page.get_by_role("button", name="Fit h by gradient descent").click()
     expect(page.get_by_text(re.compile("The descent took 40 steps"))).to_be_visible()
-    page.wait_for_function(
-        """put => new URLSearchParams(location.search).get('kernel_points')?.split(' ')[5].split(',').map(Number)
-                 .every((number, i) => number === put[i])""", arg=[float(number) for number in put])
     expect(page.locator(".kernel-errors .scatterlayer .trace")).to_have_count(2)
-    page.wait_for_url("**kernel_power=**")
+    idle(page)
+    address = parse_qs(urlparse(page.url).query)
+    assert [float(one) for one in address["kernel_points"][0].split()[5].split(",")] == [float(one) for one in put]
+    assert "kernel_power" in address
     caption = curve.locator(".caption").text_content()
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".kernel-curve .caption")).to_have_text(caption)
@@ -277,6 +285,7 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
     block.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".view .title")).to_contain_text(title)
+    idle(page)
     assert page.evaluate("scrollY") == 0, "the tab is opened where it begins"
     page.wait_for_url("**tab=attention**stack=encoder_self&layer=1**")
 
@@ -288,6 +297,7 @@ def test_one_layer_is_drawn_and_the_others_are_opened(visit):
     expect(second).to_be_hidden()
     page.get_by_text("1 more of the same").first.press("Enter")
     expect(second).to_be_visible()
+    idle(page)
     top = page.get_by_role("tabpanel").bounding_box()["y"]
     assert page.locator(".architecture .towers").first.bounding_box()["y"] - top < 240, "as every main picture"
 
@@ -337,7 +347,6 @@ def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
 
 def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):
     page = visit("/?tab=model&model_part=architecture")
-    wait_until_settled(page)  # what is drawn again meanwhile closes the menu
     figure = page.locator(".block.architecture").first
     content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
     (corner, *columns), *rows = csv.reader(io.StringIO(content.decode()))
@@ -356,7 +365,6 @@ def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_c
 def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
     page = visit("/?tab=model&model_part=architecture#orders")
     figure = page.locator(".at-orders .block.architecture")
-    wait_until_settled(page)
     expect(figure).to_be_visible()
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
@@ -367,7 +375,6 @@ def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
 def test_the_classifier_is_saved_under_its_own_name(visit, measured_classifier):
     page = visit("/?tab=model&model_part=architecture#reader")
     figure = page.locator(".at-reader .block.architecture")
-    wait_until_settled(page)
     expect(figure).to_be_visible()
     content, name = saved(page, figure.get_by_role("button", name="CSV").click)
     about = examine(measured_classifier)

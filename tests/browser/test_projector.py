@@ -6,18 +6,16 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import open_attention, open_tab, wait_until_settled
+from tests.browser.acts import idle, open_attention, open_tab
 
 SAID, PROJECTED = ".to-say p", ".block.projected"
 
 
 def expect_alone(page, width=1280, height=900):
-    """Wait until one picture is as large as the window."""
-    page.wait_for_function(
-        """([width, height]) => {
-            const all = document.querySelectorAll('.block.projected'), box = all[0]?.getBoundingClientRect();
-            return all.length === 1 && box.left === 0 && box.top === 0 && box.width === width && box.height === height;
-        }""", arg=[width, height])
+    """One picture is as large as the window."""
+    idle(page)
+    assert [one.bounding_box() for one in page.locator(PROJECTED).all()] == [
+        {"x": 0, "y": 0, "width": width, "height": height}]
 
 
 def project(page, picture):
@@ -33,7 +31,6 @@ def project(page, picture):
     ("attention", ".block.heads", "Which words does each head look at?")])
 def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(visit, learned_pairs, tab, picture, question):
     page = visit("/?text=" + quote(learned_pairs[0][0]))
-    wait_until_settled(page)
     open_tab(page, tab)
     project(page, picture)
     expect_alone(page)
@@ -42,6 +39,7 @@ def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(visit, learne
     assert page.locator(PROJECTED).evaluate("one => one.scrollWidth <= one.clientWidth + 1")
     assert page.evaluate("[...document.querySelectorAll('.bar, [role=tab]')].every(one => one.closest('[inert]'))")
     page.keyboard.press("Escape")
+    idle(page)
     expect(page.locator(PROJECTED)).to_have_count(0)
     expect(page.locator(f"{picture} .save-menu summary").first).to_be_focused()
     assert not page.locator("[inert]").count()
@@ -49,8 +47,6 @@ def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(visit, learne
 
 def test_the_tab_key_stays_in_the_view(visit, learned_pairs):
     page = visit("/?tab=decoding&text=" + quote(learned_pairs[0][0]))
-    wait_until_settled(page)
-    page.locator(".step-player .written button").first.wait_for()
     project(page, ".block.step-player")
     expect_alone(page)
     expect(page.get_by_role("button", name="Leave the projector view (Escape)")).to_be_focused()
@@ -66,12 +62,12 @@ def test_the_tab_key_stays_in_the_view(visit, learned_pairs):
 
 def test_the_picture_plays_by_arrow_keys_where_no_lesson_is_open(visit, learned_pairs):
     page = visit("/?tab=decoding&text=" + quote(learned_pairs[0][0]))
-    wait_until_settled(page)
     now = page.locator(".step-player .written .now")
     first = now.text_content()
     project(page, ".block.step-player")
     expect_alone(page)
     page.keyboard.press("ArrowRight")
+    idle(page)
     expect(now).not_to_have_text(first)
     page.keyboard.press("PageUp")
     expect(now).to_have_text(first)
@@ -95,7 +91,6 @@ def test_arrow_keys_go_through_the_heads_of_the_attention_tab(visit, learned_pai
 
 def test_arrow_keys_go_through_a_lesson_and_its_text_stands_below(visit):
     page = visit("/?lesson=alignment.2&tab=translate&text=My+friend+bought+a+red+car.")
-    wait_until_settled(page)
     expect(page.locator("aside.lesson .step")).to_be_visible()
     page.get_by_role("tab", name="Translate").focus()
     page.keyboard.press("p")
@@ -113,6 +108,7 @@ def test_arrow_keys_go_through_a_lesson_and_its_text_stands_below(visit):
     page.locator(".to-say").get_by_role("button", name="Next").click()
     expect(page.locator(f"{PROJECTED}.view")).to_be_visible()
     page.keyboard.press("Escape")
+    idle(page)
     expect(page.locator(PROJECTED)).to_have_count(0)
     expect(page.locator("aside.lesson .step")).to_be_visible()
     page.wait_for_url(re.compile(r"lesson=alignment\.3"))
@@ -120,9 +116,9 @@ def test_arrow_keys_go_through_a_lesson_and_its_text_stands_below(visit):
 
 def test_a_letter_that_is_typed_projects_nothing(visit):
     page = visit()
-    wait_until_settled(page)
     field = page.get_by_label("English sentence")
     field.click()
     page.keyboard.type("p")
     expect(field).to_have_value(re.compile("p"))
+    idle(page)
     expect(page.locator(PROJECTED)).to_have_count(0)

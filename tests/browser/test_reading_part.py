@@ -1,6 +1,7 @@
 """The maps of the classifier and of the language model in Chromium."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -20,7 +21,7 @@ def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measure
     grid.focus()
     page.keyboard.press("ArrowRight")
     expect(title(page)).to_have_text("Classifier, self-attention · layer 2 of 2 · head 2 of 4")
-    page.wait_for_function("new URLSearchParams(location.search).get('maps_head') === '2'")
+    page.wait_for_url(re.compile("[?&]maps_head=2(&|$)"))
     page.locator(".reading label").get_by_text("Language model", exact=True).click()
     expect(title(page)).to_have_text("Language model, self-attention · layer 2 of 2 · head 2 of 4")
     page.get_by_role("button", name="The same head before and after fine-tuning").click()

@@ -1,9 +1,11 @@
 """What stands still while answers come and parts open: nothing that one looks at moves by more than 10 pixels."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import STANDS, STILL, choose_map, expect_spanish, open_attention, open_tab, translate
+from tests.browser.acts import choose_map, expect_spanish, idle, open_attention, open_tab, translate
 
 MOST = 10  # pixels
 FOLDED = ".folds > .block > button.label-wrap:visible"
@@ -19,6 +21,7 @@ def test_nothing_below_a_translation_moves_with_its_length(visit, learned_pairs)
     for english, spanish in (short, long):
         translate(page, english)
         expect_spanish(page, spanish)
+        idle(page)
         tops.append([top(page.locator(one)) for one in (".legend", ".block.strip")])
     assert page.locator(".translation").bounding_box()["height"] > 90
     assert tops[0] == pytest.approx(tops[1], abs=MOST)
@@ -28,26 +31,26 @@ def test_what_stands_below_the_steps_keeps_its_place(visit):
     page = visit("/?tab=decoding")
     open_tab(page, "decoding")
     tree = page.locator(".row.tree-head")
-    page.wait_for_function(STANDS, polling=500)
+    idle(page)
     before = top(tree)
     for _ in range(2):
         page.locator(".step-player input[type=range]").press("ArrowRight")
     expect(page.locator(".step-player output")).to_contain_text("3")
+    idle(page)
     assert top(tree) == pytest.approx(before, abs=MOST)
 
 
 # Where something stands as soon as another part is chosen, before any answer is there, and when it has come.
-CHOOSE = """async ([label, selectors]) => {
-    window.tops = () => selectors.map(one => [...document.querySelectorAll(one)].find(
-        found => found.checkVisibility()).getBoundingClientRect().top + scrollY);
+CHOOSE = """([label, selectors]) => {
+    const seen = () => selectors.map(one => [...document.querySelectorAll(one)].find(found => found.checkVisibility()));
+    if (window.tops) return seen().every(Boolean) && tops();
+    window.tops = () => seen().map(one => one.getBoundingClientRect().top + scrollY);
     document.querySelector(label).click();
-    const isThere = one => [...document.querySelectorAll(one)].some(found => found.checkVisibility());
-    for (let frames = 0; frames < 2 || !selectors.every(isThere); frames++) {
-        if (frames > 1500) throw new Error(`not there: ${selectors.filter(one => !isThere(one))}`);
-        await new Promise(requestAnimationFrame);
-    }
-    return tops();
 }"""
+
+
+def choose(page, label, selectors):
+    return page.wait_for_function(CHOOSE, arg=[label, selectors]).json_value()
 
 
 @pytest.mark.parametrize(("part", "written", "below"), [
@@ -56,19 +59,18 @@ CHOOSE = """async ([label, selectors]) => {
 def test_nothing_below_the_tables_of_steps_moves_when_they_come(visit, part, written, below):
     page = visit("/?tab=decoding")
     open_tab(page, "decoding")
-    page.wait_for_function(STILL)
-    before = page.evaluate(CHOOSE, [f".decoding > .parts label:nth-of-type({part})", below])
-    page.locator(written).first.wait_for()
-    page.wait_for_function(STILL)
-    page.wait_for_function(STANDS, polling=500)
+    idle(page)
+    before = choose(page, f".decoding > .parts label:nth-of-type({part})", below)
+    expect(page.locator(written).first).to_be_visible()
+    idle(page)
     assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
 
 
 def test_nothing_below_the_three_maps_moves_when_they_are_drawn(visit):
     page = visit()
-    before = page.evaluate(CHOOSE, ["[role=tab][data-tab-id=pairs]", (".three-maps", ".block.about")])
-    page.locator(".three-maps .pair-difference[data-drawn] svg").first.wait_for()
-    page.wait_for_function(STANDS, polling=500)
+    before = choose(page, "[role=tab][data-tab-id=pairs]", (".three-maps", ".block.about"))
+    expect(page.locator(".three-maps .pair-difference[data-drawn] svg").first).to_be_visible()
+    idle(page)
     assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
 
 
@@ -83,10 +85,10 @@ def test_nothing_below_the_three_maps_moves_when_they_are_drawn(visit):
 def test_nothing_moves_below_what_comes_when_a_part_opens(visit, width, tab, label, there, below):
     page = visit(width=width)
     open_tab(page, tab)
-    page.wait_for_function(STILL)
-    before = page.evaluate(CHOOSE, [label, below])
-    page.locator(there).first.wait_for()
-    page.wait_for_function(STANDS, polling=500)
+    idle(page)
+    before = choose(page, label, below)
+    expect(page.locator(there).first).to_be_visible()
+    idle(page)
     assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
 
 
@@ -96,16 +98,17 @@ def test_the_whole_pass_is_uncovered_to_its_end(visit):
     page.emulate_media(reduced_motion="no-preference")
     page.evaluate("""() => {
         const animate = Element.prototype.animate;
+        window.wereSeen = [];
         Element.prototype.animate = function (...how) {
             const motion = animate.apply(this, how);
-            const note = () => { window.wasSeen = this.parentElement.isConnected; };
+            const note = () => wereSeen.push(this.parentElement.isConnected);
             if (this.matches('.cover')) motion.finished.then(note);
             return motion;
         };
     }""")
     open_tab(page, "model")
-    page.wait_for_function("window.wasSeen !== undefined")
-    assert page.evaluate("wasSeen")
+    idle(page)
+    assert page.evaluate("wereSeen") == [True]
     expect(page.locator(".whole-pass .cover")).to_have_count(0)
 
 
@@ -114,11 +117,10 @@ def test_the_picture_in_words_stands_where_it_stood_below_a_larger_picture(visit
     title = open_attention(page, learned_pairs)
     for english, _ in sorted(learned_pairs, key=lambda pair: len(pair[0]))[::len(learned_pairs) - 1]:
         translate(page, english)
-        page.wait_for_function("wanted => [...document.querySelectorAll('.view .line.column .token')].map("
-                               "token => token.textContent).join('').replace(/[…␣ ]/g, '') === wanted",
-                               arg=english.replace(" ", "") + "</s>")
+        idle(page)
+        tokens = "".join(page.locator(".view .line.column .token").all_text_contents())
+        assert re.sub("[…␣ ]", "", tokens) == english.replace(" ", "") + "</s>"
         expect(title).to_be_visible()
-        page.wait_for_function(STANDS, polling=500)
         tops.append(top(page.locator(".words-of-picture")))
     assert tops[0] == pytest.approx(tops[1], abs=MOST)
 
@@ -126,13 +128,13 @@ def test_the_picture_in_words_stands_where_it_stood_below_a_larger_picture(visit
 def test_a_part_opens_where_it_was_clicked(visit):
     page = visit("/?tab=principles", width=1280)
     open_tab(page, "principles")
-    page.wait_for_function(STANDS, polling=500)
+    idle(page)
     for number in (1, 2):  # at the right, and at the left with another beside it
         label = page.locator(FOLDED).nth(number)
         label.scroll_into_view_if_needed()
         left, above = (label.bounding_box()[axis] for axis in "xy")
         label.click()
-        page.wait_for_function(STANDS, polling=1000)
+        idle(page)
         box = label.bounding_box()
         assert (box["x"], box["y"]) == pytest.approx((left, above), abs=MOST)
 
@@ -154,6 +156,7 @@ def test_the_cells_of_a_head_go_over_into_those_of_another(visit, learned_pairs)
         page.emulate_media(reduced_motion=motion)
         choose_map(page, 2, head)
         expect(title).to_contain_text(f"head {head} of 4")
+        idle(page)
         assert [kind for kind, _ in page.evaluate("animated")] == ["levels"] * times
     assert max(time for _, time in page.evaluate("animated")) <= 250
     expect(page.locator(".view svg.cells .levels")).to_have_count(1)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, open_menu, saved, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, idle, open_menu, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 
@@ -18,6 +18,7 @@ def open_decoding(page, learned_pairs, number=1):
     page.locator("[role=tab][data-tab-id=decoding]").click()
     expect(page.locator(".step-player .written button").first).to_be_visible()
     expect(page.locator(".beam-tree .node.winner")).to_have_count(1)
+    idle(page)
 
 
 def part(page, name):
@@ -30,9 +31,11 @@ def test_the_ring_of_a_part_lies_inside_it_and_only_keys_show_it(visit, learned_
     ring = "label => [getComputedStyle(label).outlineStyle, parseFloat(getComputedStyle(label).outlineOffset)]"
     part(page, "Your translation")
     expect(chosen).to_have_text("Your translation")
+    idle(page)
     assert chosen.evaluate(ring)[0] == "none"
     page.keyboard.press("ArrowRight")
     expect(chosen).to_have_text("Layer by layer")
+    idle(page)
     style, offset = chosen.evaluate(ring)
     assert style == "solid" and offset <= -2, "what lies outside is cut off"
 
@@ -101,6 +104,7 @@ def test_a_node_of_the_tree_says_why_it_lost_and_is_translated_on(visit, learned
     expect(page.locator(".block.went")).to_contain_text("The page now looks into this one")
     expect(page.locator(".looked-into")).to_contain_text("not the model’s own translation")
     page.get_by_role("button", name="Back to the model’s own").click()
+    idle(page)
     expect(page.locator(".looked-into")).to_be_hidden()
     assert len(saved(page, tree.get_by_role("button", name="Save as SVG").click)[0]) > 5_000
 
@@ -138,6 +142,7 @@ def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(visit, le
     assert wide.evaluate("pane => getComputedStyle(pane).boxShadow !== 'none'")
     assert "scroll sideways" in wide.evaluate("pane => getComputedStyle(pane, '::after').content")
     wide.evaluate("pane => { pane.scrollLeft = pane.scrollWidth; }")
+    idle(page)
     expect(wide).not_to_have_attribute("data-cut", re.compile("right"))
 
 
@@ -160,6 +165,7 @@ def test_one_s_own_spanish_is_given_and_its_losses_shown(visit, learned_pairs):
     type_into(slider, "0")
     slider.press("Enter")
     expect(page.locator(".forced .sums")).to_contain_text("ε = 0:")
+    idle(page)
     table = page.locator(".forced.block")
     rows = [*csv.reader(io.StringIO(saved(page, table.get_by_role("button", name="Save as CSV").click)[0].decode()))]
     assert [row[0] for row in rows[1:]] == ["given", "wanted", "ln p", "loss"]
@@ -194,6 +200,7 @@ def test_why_a_piece_stands_there_opens_on_its_address_and_is_asked_of_another_r
         rivals.nth(number).click()
         name = rivals.nth(number).locator("span").inner_text()
         expect(said).to_contain_text(f"less that of “{name}” is")
+        idle(page)
         *added, total = parts.evaluate_all(NUMBERS)
         assert sum(added) == pytest.approx(total, abs=0.005 * len(parts.all()))
         expect(said).to_contain_text(f"{total:+.2f}".replace("-", "−"))
@@ -206,7 +213,8 @@ def test_why_a_piece_stands_there_opens_on_its_address_and_is_asked_of_another_r
     expect(panel.locator(".instead h3")).to_contain_text("At step 3 stands")
     expect(panel.locator(".bars .now")).to_be_focused()
     expect(bars.nth(2)).to_have_class("now")
-    page.wait_for_url(lambda url: "step=3" in url and "rival=" not in url)
+    idle(page)
+    assert "step=3" in page.url and "rival=" not in page.url
 
 
 def test_a_twin_s_answers_are_put_into_each_head_and_another_length_is_refused(visit, learned_pairs):
@@ -216,16 +224,19 @@ def test_a_twin_s_answers_are_put_into_each_head_and_another_length_is_refused(v
     type_into(field, "A very much longer sentence than that one is.")
     field.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("The twin must have as many pieces")
+    idle(page)
     expect(panel.locator(".swapped table")).to_have_count(0)
     type_into(field, learned_pairs[1][0])
     panel.get_by_role("button", name="Replace the heads").click()
     expect(panel.locator(".swapped table")).to_have_count(3)
     expect(panel.locator(".swapped .found")).to_contain_text("With the twin the difference is")
-    page.wait_for_url("**twin=**")
+    idle(page)
+    assert "twin=" in page.url
     expect_fits(page, 375)
     ways = panel.locator(".inputs .buttons button")
     before = panel.locator(".inputs .words small").all_inner_texts()
     ways.nth(1).click()
+    idle(page)
     assert panel.locator(".inputs .words small").all_inner_texts() != before
     expect(panel.locator(".inputs .sub")).to_contain_text("Integrated gradients")
     rows = [*csv.reader(io.StringIO(saved(page, panel.get_by_role("button", name="Save as CSV").click)[0].decode()))]
@@ -257,4 +268,5 @@ def test_every_part_fits_a_phone(visit, learned_pairs, path):
     for number, drawn in ((2, ".forced tr.wanted button"), (3, ".of-lens td.reading"), (4, ".why-panel .parts tr.sum")):
         page.locator(".decoding .parts label").nth(number - 1).click()
         expect(page.locator(drawn).first).to_be_visible()
+        idle(page)
         expect_fits(page, 375)

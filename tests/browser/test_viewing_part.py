@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import xformer
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import patience
 from tests.conftest import PAIRS
 from xformer.figures.attention import Choice, picture
 from xformer.pieces import words
@@ -43,7 +43,7 @@ def opened(chromium, tmp_path):
                                        offline=True, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(patience())
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda message: wrong.append(message.text))
         page.on("request", lambda request: request.url.startswith("file:") or wrong.append(request.url))

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, saved
+from tests.browser.acts import expect_fits, expect_spanish, idle, saved
 from xformer.hub.checkpoint import examine
 
 DOG = "/?tab=attention&text=The+dog+eats+the+bread."
@@ -26,6 +26,7 @@ def test_a_click_translates_with_hard_attention_and_draws_the_course_over_beta(v
     expect(page.locator(".weigh-result .large").first).to_have_text(learned_pairs[1][1])
     expect(page.locator(".weigh-after .title")).to_contain_text("β → ∞ · Cross, all layers")
     expect(page.locator(".weigh-curve .scatterlayer .js-line")).to_have_count(3)
+    idle(page)
     expect_fits(page, width)
 
 
@@ -39,6 +40,7 @@ def test_every_control_is_followed_and_stands_in_the_address(visit, learned_pair
     expect(named(page)).to_have_text("β = 0 · Cross, layer 2, head 1")
     part.get_by_text("softmax over the queries", exact=True).click()
     expect(named(page)).to_have_text("softmax over the queries · Cross, layer 2, head 1")
+    idle(page)
     expect(part.get_by_role("slider")).to_be_hidden()
     page.locator(".stacks").get_by_text("Decoder self", exact=True).click()
     part.get_by_role("button", name="Take the head shown above").click()
@@ -55,7 +57,6 @@ def test_the_words_and_the_curve_are_saved_as_numbers(visit, learned_pairs):
     expect(named(page)).to_have_text("β → ∞ · Cross, layer 2")
     table = json.loads(saved(page, page.locator(".weigh-words").get_by_role("button", name="Save as JSON").click)[0])
     assert [row[0] for row in table["rows"]] == [*learned_pairs[1][1].rstrip(".").split(), ".", "</s>"]
-    page.locator(".weigh-curve[data-drawn]").wait_for()
     found = json.loads(saved(page, page.locator(".weigh-curve").get_by_role("button", name="Save as JSON").click)[0])
     assert len(found["rows"]) == 3 * 13
     content, _ = saved(page, page.locator(".weigh-words").get_by_role("button", name="Save as SVG").click)

@@ -1,9 +1,11 @@
 """Two words in all heads, in Chromium: one click from the picture, and another noun in the place of one."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, type_into, wait_until_settled
+from tests.browser.acts import expect_fits, expect_spanish, idle, type_into
 
 DOG = "/?tab=attention&stack=encoder_self&text=The+dog+eats+the+bread.&lock=en2-en1"
 
@@ -15,9 +17,10 @@ def test_two_locked_words_are_one_click_from_all_heads_and_a_cell_opens_its_head
     grids = page.locator(".word-link")
     expect(grids.locator("figcaption")).to_have_count(2)
     expect(grids.locator("td button")).to_have_count(16)
+    idle(page)
     expect_fits(page, width)
     grids.get_by_role("button", name="layer 2, head 3").first.click()
-    page.wait_for_function("() => new URLSearchParams(location.search).get('head') === '3'")
+    page.wait_for_url(re.compile("[?&]head=3(&|$)"))
     expect(page.locator(".view .title")).to_contain_text("layer 2 of 2 · head 3 of 4")
 
 
@@ -35,7 +38,6 @@ def test_another_noun_in_its_place(visit, learned_pairs):
 
 def test_a_drawing_that_comes_late_leaves_what_was_put_in_a_words_place(visit, learned_pairs):
     page, held = visit(DOG), []
-    wait_until_settled(page)
     page.get_by_role("tab", name="From word to word").click()
     expect(page.locator(".word-link figcaption")).to_have_text(["eats → dog", "dog → eats"])
     drawing = page.evaluate("""() => {
@@ -57,5 +59,5 @@ def test_a_drawing_that_comes_late_leaves_what_was_put_in_a_words_place(visit, l
     (late,) = held
     with page.expect_response(lambda answer: answer.request == late.request):
         late.continue_()
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    idle(page)
     expect(page.locator(".word-link figcaption")).to_have_count(6)
