@@ -14,9 +14,6 @@ let moment = 0;  // counts requests and changes, in their order
 const changed = new Map();  // by a component's id, the moment in which a person changed it last
 const gone = Symbol('nothing is left of an update');
 
-// Whether an event of Gradio tells of a change by a person. Others, such as "change", tell of those of the page too.
-const isByPerson = name => ['input', 'select', 'gradio_tab_select', 'expand', 'collapse'].includes(name);
-
 // What is left of an output for a component that a person has changed: other properties of an update; or nothing, which
 // Gradio leaves alone.
 function besidesValue(output) {
@@ -61,10 +58,20 @@ window.addEventListener('pointerdown', press, true);
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
 export function attend(client, dispatch, dependencies) {
   const listeners = new Map(dependencies.map(one => [one.id, one]));
-  // By "id event" of a person, the components that listeners of the browser set at once.
+  // By "id event", the components that listeners of the browser set at once.
   const set = new Map();
   for (const {targets, outputs, js, backend_fn: asks} of dependencies)
     if (js && !asks) for (const target of targets) set.set(target.join(' '), outputs);
+  const setBy = (id, name) => set.get(`${id} ${name}`) ?? [];
+
+  // What a person has changed, where an event tells of a person. "change" and most others tell of changes by the page
+  // too, and so does "select" of one tab: that of all tabs, which names the tab, does not.
+  function byPerson(id, name, data) {
+    if (['input', 'expand', 'collapse'].includes(name)) return [id, ...setBy(id, name)];
+    if (name === 'select' && data?.component_id) return [id, ...setBy(data.component_id, name)];
+    return [];
+  }
+
   const submit = client.submit.bind(client);
 
   client.submit = (id, ...given) => {
@@ -93,11 +100,8 @@ export function attend(client, dispatch, dependencies) {
   };
 
   return (id, name, data) => {
-    if (isByPerson(name)) {
-      moment++;
-      changed.set(id, moment);
-      for (const output of set.get(`${id} ${name}`) ?? []) changed.set(output, moment);
-    }
+    moment++;
+    for (const one of byPerson(id, name, data)) changed.set(one, moment);
     dispatch(id, name, data);
   };
 }

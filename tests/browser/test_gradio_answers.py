@@ -57,7 +57,7 @@ def shown(bench, change, outputs):
     return bench.evaluate("""async ([change, outputs]) => {
         const answers = client.submit(1, []);
         const next = answers.next();
-        for (const [id, name] of change) tell(id, name, null);
+        for (const [id, name, data] of change) tell(id, name, data ?? null);
         waiting.at(-1)(outputs);
         return (await next).value.data.map(one => one === undefined ? 'left alone' : one);
     }""", [change, outputs])
@@ -86,7 +86,11 @@ def test_an_update_of_nothing_else_is_left_alone(bench):
 
 
 def test_what_the_browser_sets_as_a_person_acts_counts_as_chosen(bench):
-    assert shown(bench, [[20, "select"]], OUTPUTS)[3] == "left alone"
+    assert shown(bench, [[21, "select", {"component_id": 20}]], OUTPUTS)[3] == "left alone"
+
+
+def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
+    assert shown(bench, [[20, "select"], [21, "gradio_tab_select", {"component_id": 20}]], OUTPUTS) == OUTPUTS
 
 
 def test_the_next_answer_is_shown_again(bench):

@@ -49,7 +49,7 @@ CHANGE = """async ids => {
             radio: () => ({value: others[0] ?? value}), dropdown: () => ({value: others[0] ?? value})}[type]();
         const event = {tabs: 'select', accordion: given.open ? 'expand' : 'collapse'}[type] ?? 'input';
         await gradioPage.tree.update_state(id, given, false);
-        gradioPage.tell(id, event, null);
+        gradioPage.tell(id, event, type === 'tabs' ? {component_id: id} : null);
     }
 }"""
 
