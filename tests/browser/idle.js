@@ -2,7 +2,7 @@
 (() => {
   const SHORT = 500;  // milliseconds; what a page does later than that, such as hiding a notice, it does unasked
   const STEADY = 4;  // frames in a row in which nothing was waited for: one answer leads to the next by way of some
-  const frames = new Set(), timers = new Set(), turns = new Set();
+  const drawings = new Set(), timers = new Set(), turns = new Set();
   let steady = 0, page = null;
 
   // Replaces what begins a call and what takes it back by functions that count it in a set.
@@ -22,7 +22,7 @@
     };
   }
 
-  count(frames, 'requestAnimationFrame', 'cancelAnimationFrame');
+  count(drawings, 'requestAnimationFrame', 'cancelAnimationFrame');
   count(timers, 'setTimeout', 'clearTimeout', (wait = 0) => wait <= SHORT);
   count(turns, 'requestIdleCallback', 'cancelIdleCallback');
 
@@ -34,7 +34,7 @@
     settled: page?.settled ?? null,
     requests: [...page?.waiting.requests.values() ?? []],
     scripts: page?.waiting.scripts ?? 0,
-    frames: frames.size, timers: timers.size, turns: turns.size, moves: moves().length});
+    frames: drawings.size, timers: timers.size, turns: turns.size, moves: moves().length});
 
   // Whether the page waited for nothing in the last frames. state: of the page, by assets/state.js; held: how many
   // requests a test holds back itself, or the name of the listener whose requests it holds.
