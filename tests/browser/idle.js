@@ -46,6 +46,8 @@
     const waits = !settled || requests.filter(name => name !== held).length > most ||
       Object.values(others).some(Boolean);
     steady = waits ? 0 : steady + 1;
-    return steady >= STEADY;
+    if (steady < STEADY) return false;
+    steady = 0;  // the next wait is for what is done after this one
+    return true;
   };
 })();
