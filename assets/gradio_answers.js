@@ -53,6 +53,12 @@ function press({clientX, clientY}) {
 
 window.addEventListener('pointerdown', press, true);
 
+// What was written last into a field, until its component tells the change: gradio's Textbox tells no "input" where a
+// text is pasted, deleted, or written with a phone's keyboard.
+let written = null;
+
+window.addEventListener('input', ({target}) => { written = target.value; }, true);
+
 // Lets answers through as this page needs them. client: asks the server by `submit`; dispatch: what components tell
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
@@ -68,6 +74,10 @@ export function attend(client, dispatch, dependencies) {
   // too, and so does "select" of one tab: that of all tabs, which names the tab, does not.
   function byPerson(id, name, data) {
     if (['input', 'expand', 'collapse'].includes(name)) return [id, ...setBy(id, name)];
+    if (name === 'change' && typeof data === 'string' && data === written) {
+      written = null;
+      return [id];
+    }
     if (name === 'select' && data?.component_id) return [id, ...setBy(data.component_id, name)];
     return [];
   }

@@ -93,6 +93,15 @@ def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
     assert shown(bench, [[20, "select"], [21, "gradio_tab_select", {"component_id": 20}]], OUTPUTS) == OUTPUTS
 
 
+def test_a_text_that_is_pasted_stays_too(bench):
+    """Gradio's Textbox tells only "change" then, as it does when the page sets the text."""
+    bench.evaluate("document.body.append(document.createElement('input'))")
+    bench.locator("input").fill("pasted")
+    assert shown(bench, [[11, "change", "head"]], OUTPUTS)[0] == "head"
+    assert shown(bench, [[11, "change", "pasted"]], OUTPUTS)[0] == "left alone"
+    assert shown(bench, [[11, "change", "pasted"]], OUTPUTS)[0] == "head"
+
+
 def test_the_next_answer_is_shown_again(bench):
     assert shown(bench, [[11, "input"]], OUTPUTS)[0] == "left alone"
     assert shown(bench, [], OUTPUTS) == OUTPUTS
