@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.harness import median, table
 from benchmarks.pictures import PATIENCE, served
 from tests.browser.acts import PICTURES, contrasts, open_tab
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.chromium import CHROMIUM, FLAGS
 from tests.harness import ROOT
 
 SIZES = {"1280 × 800": (1280, 800), "375 × 812": (375, 812)}

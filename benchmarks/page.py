@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.harness import median, table
 from benchmarks.pictures import HEIGHT, PATIENCE, WIDTH, served
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.chromium import CHROMIUM, FLAGS
 
 VISITS = ("first visit, empty cache", "second visit")
 WATCH = """

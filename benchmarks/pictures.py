@@ -29,7 +29,7 @@ from playwright.sync_api import Browser, Error, TimeoutError, sync_playwright
 
 import xformer
 from benchmarks.harness import median, table
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.chromium import CHROMIUM, FLAGS
 from tests.harness import ROOT, free_port
 from xformer.results import Trace
 from xformer.serve.translation import Service

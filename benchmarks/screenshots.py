@@ -6,7 +6,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.pictures import PATIENCE, served
 from tests.browser.acts import PICTURES, wait_until_settled
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.chromium import CHROMIUM, FLAGS
 from tests.harness import ROOT
 
 SIZE = {"width": 1280, "height": 800}

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.harness import median, table
 from benchmarks.pictures import HEIGHT, PATIENCE, WIDTH, served
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.chromium import CHROMIUM, FLAGS
 
 SENTENCE = "I was talking to my friend about his old car to find out if it was still running reliably."
 WANTED = 150  # milliseconds

@@ -178,6 +178,11 @@ def contrasts(page):
     return page.evaluate(f"({code})")
 
 
+def unreadable(page):
+    """List the texts of an idle page whose contrast is too low."""
+    return [one for one in contrasts(page) if one["ratio"] < 4.5]
+
+
 def saved(page, click):
     """The content of the file that a click offers, and its name. The button may stand in a menu, which is opened."""
     page.evaluate("document.querySelectorAll('details.save-menu').forEach(menu => { menu.open = true; })")

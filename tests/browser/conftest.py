@@ -1,71 +1,12 @@
-"""A Chromium to visit the app with."""
+"""Visits of the app in Chromium."""
 
-import shutil
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
 
-from tests import harness
-from tests.browser import evidence
 from tests.browser.acts import idle, watch
-from tests.gate import folder_of
-
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
-                None)
-BROWSER = pytest.StashKey()  # where the running tests find their Chromium
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
-
-
-def patience():
-    """Milliseconds to wait for what a page is to show: a minute, and more where the machine is busy."""
-    return 1000 * harness.patience(60, 4)
-
-
-def pytest_runtest_setup(item):
-    if BROWSER in item.config.stash:
-        evidence.begin(item.config.stash[BROWSER])
-
-
-def pytest_runtest_call():
-    expect.set_options(timeout=patience())  # the app of the test has started by now, which tells how busy it is
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item):
-    report = yield
-    if report.failed and BROWSER in item.config.stash:
-        evidence.leave(item.config.stash[BROWSER], folder_of(item.nodeid, item.config.rootpath))
-    return report
-
-
-@pytest.fixture(scope="session")
-def chromium(request):
-    if CHROMIUM is None:
-        pytest.fail("the browser tests need Chromium: apt-get install chromium")
-    expect.set_options(timeout=patience())
-    with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        browser.on("context", evidence.trace)
-        request.config.stash[BROWSER] = browser
-        yield browser
-        del request.config.stash[BROWSER]
-        browser.close()
-
-
-def counting(context):
-    """A browser whose pages count what they have begun and not ended, for `idle`."""
-    context.add_init_script(path=Path(__file__).with_name("idle.js"))
-    return context
+from tests.chromium import counting, patience
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, idle, open_tab, translate, watch
-from tests.browser.conftest import patience
+from tests.chromium import patience
 
 SPACE = "https://huggingface.co/spaces/me/page"
 # What the Hub does: it hands its query on when it opens the frame, and shows what the frame says of it.

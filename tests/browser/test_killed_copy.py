@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, idle, translate, watch
-from tests.browser.conftest import counting, patience
+from tests.chromium import counting, patience
 from tests.harness import PROXY, Copies
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import STATE, steady, type_into
-from tests.browser.conftest import patience
+from tests.chromium import patience
 
 HTML = '<img src=x onerror=alert(1)> a wonderful film'
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import PICTURES, expect_fits, expect_spanish, idle, open_menu, open_tab, translate
-from tests.browser.conftest import patience
+from tests.chromium import patience
 from xformer.hub import checkpoint
 from xformer.recurrent import ATTENTIONS, RecurrentConfig, RecurrentTranslator
 from xformer.strings import ENGLISH

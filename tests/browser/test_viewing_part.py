@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import xformer
-from tests.browser.conftest import patience
+from tests.chromium import patience
 from tests.conftest import PAIRS
 from xformer.figures.attention import Choice, picture
 from xformer.pieces import words

@@ -1,0 +1,184 @@
+"""A bench for one script of assets/: a bare page in Chromium with the real component, which is given real answers.
+
+It stands in for Gradio's page: `mount` makes the element of a component of the app, by its class, and starts its
+script; `show` gives it an answer; `told` lists the events that it has triggered. A test has a document of its own, so
+nothing of another test is left in it.
+"""
+
+import json
+import mimetypes
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import gradio as gr
+
+from tests.browser.acts import steady
+from xformer.strings import ASSETS
+from xformer.ui.components import PLOTLY, VERSION
+from xformer.ui.page import THEME
+
+FRONTEND = Path(gr.__file__).parent / "templates" / "frontend"
+# What Gradio's page looks like around its components: its own rules for all elements, and for its HTML.
+GLOBAL = re.search(r"assets/index-[\w-]+\.css", (FRONTEND / "index.html").read_text(encoding="utf-8"))[0]
+STYLES = [GLOBAL, *(path.relative_to(FRONTEND).as_posix() for path in sorted(FRONTEND.glob("assets/Index-*.css"))
+                    if ".html-container" in path.read_text(encoding="utf-8"))]
+CONTAINER = re.search(r"gradio-container-[\d-]*\d", (FRONTEND / GLOBAL).read_text(encoding="utf-8"))[0]
+
+PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Bench</title><link rel="icon" href="data:,">
+{"".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)}
+<link rel="stylesheet" href="/theme.css"><link rel="stylesheet" href="/style.css">
+<style>body {{ background: var(--body-background-fill); color: var(--body-text-color); }}
+#bench {{ display: flex; flex-direction: column; }} .block {{ padding: var(--block-padding); }}</style></head>
+<body class="%s"><div class="gradio-container {CONTAINER}"><main class="main app"><h1 class="sr-only">Bench</h1><div class="bar"></div>
+<div class="tabitem"><div class="column" id="bench"></div></div>
+</main></div>
+<script type="module">
+import {{state, tell}} from './scripts/{VERSION}/state.js';
+import * as page from './scripts/{VERSION}/page.js';
+state.settled = true;
+Object.assign(window, {{pageState: state, tell, ofPage: page, mounted: []}});
+
+// An element as Gradio's HTML makes it: its template filled, and its script started with props that tell of changes.
+window.mount = ({{classes, template, code, value}}) => {{
+  const block = document.createElement('div'), told = [], watchers = [];
+  block.className = `block ${{classes}}`;
+  block.innerHTML = `<div class="html-container"><div class="prose gradio-style ${{classes}}"></div></div>`;
+  document.getElementById('bench').append(block);
+  const element = block.querySelector('.prose'), props = {{value}};
+  const written = () => Function('value', `return \\`${{template}}\\``)(props.value);
+  let before = element.innerHTML = written();
+  const show = value => {{
+    props.value = value;
+    const now = written();
+    if (now !== before) element.innerHTML = before = now;
+    for (const [names, call] of watchers) if (names.includes('value')) call();
+  }};
+  const trigger = (name, data = {{}}) => told.push([name, JSON.parse(JSON.stringify(data))]);
+  const watch = (names, call) => watchers.push([[names].flat(), call]);
+  Function('element', 'trigger', 'props', 'watch', code ?? '')(element, trigger, props, watch);
+  return window.mounted.push({{show, told}}) - 1;
+}};
+document.body.dataset.ready = true;
+</script></body></html>"""
+
+FILES = {"/plotly.js": PLOTLY, "/style.css": ASSETS / "style.css"}
+
+
+class Files(BaseHTTPRequestHandler):
+    """Serves what the bench asks for; Chromium keeps all but the page."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        if path == "/":
+            language, theme = query.split("&")[0], "dark" if "dark" in query.split("&") else ""
+            self.answer((PAGE % (language, theme)).encode(), "text/html", "no-store")
+        elif path == "/theme.css":
+            self.answer(THEME._get_theme_css().encode(), "text/css")
+        else:
+            name = path.rpartition("/")[2]
+            file = FILES.get(path) or (ASSETS if path.startswith("/scripts/") else FRONTEND / "assets") / name
+            if file.is_file():
+                self.answer(file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain")
+            else:
+                self.send_error(404)
+
+    def answer(self, content, kind, keep="max-age=86400"):
+        self.send_response(200)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", keep)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+class Mounted:
+    """A component on the bench."""
+
+    def __init__(self, page, number):
+        self.page, self.number = page, number
+        self.block = page.locator("#bench > .block").nth(number)
+        self.element = self.block.locator(".prose").first
+
+    def locator(self, selector):
+        return self.block.locator(selector)
+
+    def show(self, value):
+        """Give the script an answer; -> this, when the page is steady."""
+        self.page.evaluate("([number, value]) => mounted[number].show(value)", [self.number, plain(value)])
+        steady(self.page)
+        return self
+
+    def save(self, kind):
+        """What clicks the button that saves a file of this kind: "CSV", "PNG", …"""
+        return self.block.get_by_role("button", name=f"Save as {kind}").click
+
+    @property
+    def told(self):
+        """The events that it has triggered so far, and their data."""
+        return [(name, data) for name, data in self.page.evaluate(f"mounted[{self.number}].told")]
+
+
+class Bench:
+    """Where scripts are mounted. components: by language, the components of a page, as `named` gives them."""
+
+    def __init__(self, page, address, components):
+        self.page, self.address, self.components, self.language = page, address, components, None
+
+    def open(self, width=1280, theme="light", height=900, language="en"):
+        """Begin with an empty page."""
+        self.language = language
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.goto(f"{self.address}/?{language}&{theme}")
+        self.page.locator("body[data-ready]").wait_for(state="attached")
+        self.page.fetching = set()
+        self.mount("about", self.components[language]["about"].value)
+        return self
+
+    def mount(self, name, value=None, **how):
+        """Mount the component of this class, with a value, on this page, or on a new one of this width and theme."""
+        if how or self.language is None:
+            self.open(**how)
+        component = self.components[self.language][name]
+        number = self.page.evaluate("given => mount(given)", {
+            "classes": " ".join(component.elem_classes), "template": component.html_template,
+            "code": component.js_on_load, "value": plain(value)})
+        steady(self.page)
+        return Mounted(self.page, number)
+
+    def resize(self, width, height=900):
+        """Give the window another size."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        steady(self.page)
+
+    def call(self, function, *values):
+        """What a function of assets/page.js returns for these values."""
+        return self.page.evaluate("([name, values]) => ofPage[name](...values)", [function, plain(values)])
+
+
+def plain(value):
+    """A value as it comes out of JSON."""
+    return json.loads(json.dumps(value, default=lambda one: one.item() if hasattr(one, "item") else one.tolist()))
+
+
+def named(demo):
+    """The components of a page that scripts draw, and other HTML, by each of their classes; the first of a class."""
+    found = {}
+    for block in demo.blocks.values():
+        if isinstance(block, gr.HTML):
+            for name in block.elem_classes:
+                found.setdefault(name, block)
+    return found
+
+
+def serve():
+    """Serve the files of the bench on this machine; -> the server and its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_port}"

@@ -1,0 +1,66 @@
+"""A bench for scripts, with the components of a page on the tests' small models."""
+
+from contextlib import closing
+
+import pytest
+
+from tests import bench as benches
+from tests.chromium import counting, patience
+from tests.pages import laid_out
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
+from xformer.serve.writer import Writer
+from xformer.strings import ENGLISH, SPANISH
+
+
+@pytest.fixture(scope="session")
+def models(tiny_checkpoint, other_checkpoint, generation_checkpoints):
+    """The models of `served`."""
+    others = {"other-shape": other_checkpoint, **generation_checkpoints}
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), others, "cpu")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def pages(models, measured_classifier, tiny_writer):
+    """The pages of `served` in both languages, laid out."""
+    reviews, writer = SentimentService.open(measured_classifier, "cpu"), Writer.open(tiny_writer, "cpu")
+    return {language.code: laid_out(models, reviews, language, writer=writer) for language in (ENGLISH, SPANISH)}
+
+
+@pytest.fixture(scope="session")
+def made(pages):
+    """The page in English."""
+    return pages["en"]
+
+
+@pytest.fixture(scope="session")
+def files():
+    server, address = benches.serve()
+    yield address
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def bench_page(chromium):
+    context = counting(chromium.new_context(reduced_motion="reduce", accept_downloads=True))
+    page = context.new_page()
+    page.set_default_timeout(patience())
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def bench(bench_page, files, pages):
+    """`bench.mount(name, value)` puts a component on an empty page; at the end nothing may have gone wrong there."""
+    wrong = []
+    note = {"pageerror": lambda error: wrong.append(error.stack or str(error)),
+            "console": lambda message: message.type == "error" and wrong.append(message.text)}
+    for event, call in note.items():
+        bench_page.on(event, call)
+    yield benches.Bench(bench_page, files, {code: benches.named(page.demo) for code, page in pages.items()})
+    for event, call in note.items():
+        bench_page.remove_listener(event, call)
+    assert not wrong
