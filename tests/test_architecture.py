@@ -128,16 +128,19 @@ PROJECT = Imports(ROOT)
 
 
 def modules(*packages):
-    return pytest.mark.parametrize("name", sorted({name for package in packages for name in PROJECT.within(package)}))
+    """The modules of some packages, in order."""
+    return sorted({name for package in packages for name in PROJECT.within(package)})
 
 
-EVERY_MODULE = pytest.mark.parametrize("name", sorted(PROJECT.paths))
+def loading(names, *roots):
+    """How each of some modules comes to load one of the packages, where it does."""
+    return [path for name in names if (path := PROJECT.path_to(name, *roots))]
 
 
-@EVERY_MODULE
-def test_imports_run_down(name):
-    up = {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}}
-    assert not up, f"{name} imports {', '.join(sorted(up))}; {room(name)} may import {sorted(BELOW[room(name)])}"
+def test_imports_run_down():
+    up = {name: sorted(wrong) for name in PROJECT.paths
+          if (wrong := {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}})}
+    assert not up, "these imports run up; what a room may import is said in BELOW"
 
 
 def test_the_rooms_stand_on_floors():
@@ -155,35 +158,33 @@ def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
         pytest.fail(" → ".join(error.args[1]))
 
 
-@modules("xformer.ui")
-def test_the_interface_loads_no_tensors_not_even_through_others(name):
-    assert not PROJECT.path_to(name, "torch", "sentencepiece", "safetensors", "xformer.model", "xformer.training")
+def test_the_interface_loads_no_tensors_not_even_through_others():
+    tensors = ("torch", "sentencepiece", "safetensors", "xformer.model", "xformer.training")
+    assert not loading(modules("xformer.ui"), *tensors)
 
 
-@modules("xformer.figures")
-def test_figures_load_neither_tensors_nor_the_interface(name):
-    assert not PROJECT.path_to(name, "torch", "gradio", "sentencepiece", "safetensors", "xformer.model")
+def test_figures_load_neither_tensors_nor_the_interface():
+    assert not loading(modules("xformer.figures"), "torch", "gradio", "sentencepiece", "safetensors", "xformer.model")
 
 
-@modules("xformer.explain")
-def test_only_passes_of_a_model_need_tensors_to_explain(name):
-    of_models = [f"xformer.explain.{module}"
+def test_only_passes_of_a_model_need_tensors_to_explain():
+    of_models = {f"xformer.explain.{module}"
                  for module in ("attribution", "bugs", "complexity", "gradients", "lenses", "meanings", "passes",
-                                "path", "stream", "vocabulary", "weighing", "why")]
-    assert not PROJECT.path_to(name, "torch", "sentencepiece") or name in of_models
+                                "path", "stream", "vocabulary", "weighing", "why")}
+    assert not loading([name for name in modules("xformer.explain") if name not in of_models],
+                       "torch", "sentencepiece")
 
 
-@EVERY_MODULE
-def test_only_those_who_train_import_training(name):
-    training = {one for one in PROJECT.direct(name) if room(one) == "training"}
-    assert not training or room(name) == "training" or any(name.startswith(allowed) for allowed in TRAINERS)
+def test_only_those_who_train_import_training():
+    others = [name for name in PROJECT.paths
+              if room(name) != "training" and not any(name.startswith(allowed) for allowed in TRAINERS)]
+    assert not {name: one for name in others for one in PROJECT.direct(name) if room(one) == "training"}
 
 
-@modules(*(f"xformer.{name}" for name in ("model", "classifier", "search", "translator", "tokenizer", "results",
-                                          "strings", "pieces", "viewing", "explain", "serve", "hub",
-                                          "training")))
-def test_nothing_under_the_page_loads_what_draws_it(name):
-    assert not PROJECT.path_to(name, "gradio", "plotly")
+def test_nothing_under_the_page_loads_what_draws_it():
+    below = ("model", "classifier", "search", "translator", "tokenizer", "results", "strings", "pieces", "viewing",
+             "explain", "serve", "hub", "training")
+    assert not loading(modules(*(f"xformer.{name}" for name in below)), "gradio", "plotly")
 
 
 def importers(package):
