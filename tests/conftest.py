@@ -80,16 +80,16 @@ def longest_first(items, seconds):
     items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], mean))
 
 
-def leave_out_the_night(config, items):
-    """Leave out tests that run by night, where no marks are named."""
+def leave_out_the_longest(config, items):
+    """Leave out what `make full` and `make night` run, where no marks are named."""
     if not config.option.markexpr:
-        night = [item for item in items if item.get_closest_marker("night")]
-        items[:] = [item for item in items if item not in night]
-        config.hook.pytest_deselected(items=night)
+        longest = [item for item in items if item.get_closest_marker("full") or item.get_closest_marker("night")]
+        items[:] = [item for item in items if item not in longest]
+        config.hook.pytest_deselected(items=longest)
 
 
 def pytest_collection_modifyitems(config, items):
-    leave_out_the_night(config, items)
+    leave_out_the_longest(config, items)
     longest_first(items, json.loads((Path(__file__).parent / "seconds.json").read_text()))
     for item in items:
         for fixture in MARKED.keys() & {*item.fixturenames}:

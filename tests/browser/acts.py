@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import TimeoutError, expect
 
 from tests.harness import patience
+from xformer.strings import ENGLISH
 from xformer.ui.components import VERSION
 
 # The state of the page, by assets/state.js.
@@ -33,6 +34,14 @@ PICTURES = {
 def named(page, plot):
     """The texts that name the curves of a plot, at their ends or in a legend; and its upright axes."""
     return page.locator(f".{plot} :is(.legendtext, .annotation-text)")
+
+
+def said(key, language=ENGLISH, **values):
+    """A pattern of the text of a key, in which anything stands for the values that are not given."""
+    pieces = re.split(r"\{(\w+)[^}]*\}", language.texts[key])
+    return re.compile("".join(
+        (re.escape(str(values[piece])) if piece in values else ".+") if i % 2 else re.escape(piece)
+        for i, piece in enumerate(pieces)))
 
 
 def watch(page):
@@ -108,8 +117,13 @@ def type_into(field, text):
     field.fill(text)
 
 
-def translate(page, text, label="English sentence"):
-    box = page.get_by_role("textbox", name=label)
+def sentence_field(page):
+    """The field in the bar that holds the sentence."""
+    return page.locator(".bar .field textarea")
+
+
+def translate(page, text):
+    box = sentence_field(page)
     type_into(box, text)
     box.press("Enter")
 

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import open_tab
 
+pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def address(start, tiny_checkpoint, tiny_classifier):

@@ -1,0 +1,160 @@
+"""Two walks through all tabs and their parts: what holds everywhere is asked of each place.
+
+One walk is at a desk, in English and light; one on a phone, in Spanish and dark.
+"""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import PICTURES, expect_spanish, idle, open_menu, unreadable
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui.page import TABS
+
+HERE = Path(__file__).parent
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+REACH = HERE.joinpath("reach.js").read_text(encoding="utf-8").split("export default ")[1]
+
+# Of what is in sight below a selector: a sentence for each rule of axe-core that is broken, and serious or critical.
+# Contrasts are measured by `unreadable`.
+FINDINGS = """async selector => {
+    const [seen] = [...document.querySelectorAll(selector)].filter(one => one.checkVisibility());
+    const {violations} = await axe.run(seen, {
+        iframes: false, resultTypes: ['violations'], rules: {'color-contrast': {enabled: false}}});
+    return violations.filter(({impact}) => ['serious', 'critical'].includes(impact))
+        .map(({id, help, nodes}) => `${id} (${help}): ${nodes.slice(0, 3).map(node => node.html.slice(0, 200))}`);
+}"""
+
+# Opens what a reader may open on a part.
+UNFOLD = """() => [...document.querySelectorAll('.tabitem button.label-wrap:not(.open)')]
+    .filter(one => one.checkVisibility() && !one.closest('.view-menu')).map(one => one.click())"""
+
+# What of the page shines through a panel that opens over it.
+COVERED = """panel => {
+    const {left, top, right, bottom} = panel.getBoundingClientRect(), found = new Set();
+    for (let x = Math.max(0, left) + 3; x < Math.min(right, innerWidth) - 3; x += 6)
+        for (let y = Math.max(0, top) + 3; y < Math.min(bottom, innerHeight) - 3; y += 4) {
+            const over = document.elementFromPoint(x, y);
+            if (!panel.contains(over)) found.add(`${over.className}: ${over.textContent.trim().slice(0, 40)}`);
+        }
+    return [...found];
+}"""
+
+# Clicks, and tells where things stand on the page as soon as all of them are in sight, before any answer is there.
+CLICK = """(button, selectors) => new Promise(done => {
+    const find = selector => [...document.querySelectorAll(selector)].find(one => one.checkVisibility());
+    window.tops = () => selectors.map(one => find(one)?.getBoundingClientRect().top + scrollY);
+    const look = () => selectors.every(find) ? done(tops()) : requestAnimationFrame(look);
+    button.click();
+    look();
+})"""
+
+# Where a picture begins at the latest, in pixels.
+FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
+    .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
+
+# What stands still below what comes when a part opens.
+BELOW = {
+    ("decoding", 2): [".of-yours > .free", ".of-yours > .form", ".distribution"],
+    ("decoding", 3): [".of-layers > :nth-child(5)", ".of-lens"],
+    ("pairs", 1): [".three-maps", ".block.about"],
+    ("positions", 1): [".experiment .controls", ".block.pos-before", ".block.pos-after"],
+    ("training", 3): [".block.live-pace", ".block.about"],
+    ("training", 4): [".block.recorded-runs", ".block.recorded-depths", ".row:has(.block.recorded-runs) ~ .tables"]}
+MOST = 10  # pixels by which it may move
+
+
+class Walk:
+    """A walk through the page, and what was found on it by place."""
+
+    def __init__(self, page, width, height):
+        self.page, self.width, self.height, self.found = page, width, height, {}
+        page.set_viewport_size({"width": width, "height": height})
+
+    def note(self, place, what, wrong):
+        if wrong:
+            self.found.setdefault(place, {})[what] = wrong
+
+    def enter(self, button, place):
+        """Click what opens a place."""
+        below = BELOW.get(place)
+        if below is None:
+            button.click()
+            idle(self.page)
+            return
+        before = button.evaluate(CLICK, below)
+        idle(self.page)
+        after = self.page.evaluate("tops()")
+        moved = {one: (was, now) for one, was, now in zip(below, before, after, strict=True) if abs(was - now) > MOST}
+        self.note(place, "moves when answers come", moved)
+
+    def look_at_tab(self, tab, highest, picture):
+        """What is asked of a tab as it opens: its name is in one line, and what it is for in the first screen."""
+        box = self.page.locator(f"[role=tab][data-tab-id={tab}]").bounding_box()
+        self.note(tab, "its name is out of sight", box["x"] < -1 or box["x"] + box["width"] > self.width + 1)
+        content = self.page.locator("[role=tabpanel]:visible > *").first.bounding_box()["y"]
+        self.note(tab, f"begins below {highest}", content > highest and content)
+        begins = self.page.evaluate(FIRST, PICTURES[tab])
+        self.note(tab, f"its picture begins below {picture}", begins > picture and begins)
+        self.note(tab, "is scrolled", self.page.evaluate("scrollY"))
+
+    def look_at_panels(self, tab, menu):
+        """What opens over a tab hides what lies below it."""
+        open_menu(self.page, menu)
+        idle(self.page)
+        panel = self.page.locator(".bar .menu [data-testid=accordion-content]")
+        self.note(tab, "shines through the menu", panel.evaluate(COVERED))
+        self.page.keyboard.press("Escape")
+        idle(self.page)
+        expect(panel).to_be_hidden()
+        field = self.page.locator(".bar textarea").first
+        if field.is_visible():
+            field.press("End")
+            field.press("ArrowDown")
+            idle(self.page)
+            examples = self.page.locator(".bar .examples").evaluate(COVERED)
+            self.note(tab, "shines through the examples", examples)
+            field.press("Escape")
+            idle(self.page)
+
+    def look_at_part(self, place, tallest):
+        """What is asked of each part: reached by key, named, no wider or higher than it may be, and readable."""
+        self.note(place, "cannot be reached or has no name", self.page.evaluate(f"({REACH})()"))
+        high = self.page.evaluate("document.body.scrollHeight")
+        self.note(place, f"is higher than {tallest}", high > tallest and high)
+        if self.page.evaluate(UNFOLD):
+            idle(self.page)
+        wide = self.page.evaluate("document.documentElement.scrollWidth")
+        self.note(place, f"is wider than {self.width}", wide > self.width and wide)
+        self.note(place, "cannot be read", unreadable(self.page))
+        self.note(place, "is wrong for axe", self.page.evaluate(FINDINGS, ".tabs > .tabitem"))
+
+
+@pytest.mark.parametrize(("path", "width", "height", "highest", "picture", "tallest"), [
+    ("/?__theme=light&", 1280, 800, 100, 240, 1400),
+    ("/es?__theme=dark&", 375, 812, 130, 380, 2400)], ids=["desk", "phone"])
+def test_nothing_is_wrong_anywhere(visit, learned_pairs, path, width, height, highest, picture, tallest):
+    english, spanish = learned_pairs[0]
+    page = visit(f"{path}review=A+dull+film&text={quote(english)}", width=width)
+    expect_spanish(page, spanish)
+    page.add_script_tag(path=AXE)
+    walk = Walk(page, width, height)
+    say = (SPANISH if path.startswith("/es") else ENGLISH).say
+    idle(page)
+    for module in TABS:
+        walk.enter(page.locator(f"[role=tab][data-tab-id={module.ID}]"), (module.ID, 1))
+        walk.look_at_tab(module.ID, highest, picture)
+        walk.look_at_panels(module.ID, say("menu"))
+        parts = page.locator(".tabitem:visible .parts label:visible")
+        walk.look_at_part((module.ID, 1), tallest)
+        for number in range(2, parts.count() + 1):
+            walk.enter(parts.nth(number - 1), (module.ID, number))
+            walk.look_at_part((module.ID, number), tallest)
+    open_menu(page, say("menu"))
+    idle(page)
+    walk.note("the bar", "is wrong for axe", page.evaluate(FINDINGS, ".bar"))
+    walk.note("the tabs", "are wrong for axe", page.evaluate(FINDINGS, ".tabs > .tab-wrapper"))
+    assert not walk.found
