@@ -188,6 +188,11 @@ def contrasts(page):
     It waits until the page is idle: what is half there has any contrast.
     """
     idle(page)
+    return measured_contrasts(page)
+
+
+def measured_contrasts(page):
+    """The same of a page as it is, whatever page that is."""
     _, code = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8").split("export default ")
     return page.evaluate(f"({code})")
 
