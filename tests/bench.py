@@ -26,12 +26,14 @@ STYLES = [GLOBAL, *(path.relative_to(FRONTEND).as_posix() for path in sorted(FRO
                     if ".html-container" in path.read_text(encoding="utf-8"))]
 CONTAINER = re.search(r"gradio-container-[\d-]*\d", (FRONTEND / GLOBAL).read_text(encoding="utf-8"))[0]
 
-PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Bench</title><link rel="icon" href="data:,">
+PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Bench</title>
+<link rel="icon" href="data:,">
 {"".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)}
 <link rel="stylesheet" href="/theme.css"><link rel="stylesheet" href="/style.css">
 <style>body {{ background: var(--body-background-fill); color: var(--body-text-color); }}
 #bench {{ display: flex; flex-direction: column; }} .block {{ padding: var(--block-padding); }}</style></head>
-<body class="%s"><div class="gradio-container {CONTAINER}"><main class="main app"><h1 class="sr-only">Bench</h1><div class="bar"></div>
+<body class="%s"><div class="gradio-container {CONTAINER}"><main class="main app">
+<h1 class="sr-only">Bench</h1><div class="bar"></div>
 <div class="tabitem"><div class="column" id="bench"></div></div>
 </main></div>
 <script type="module">

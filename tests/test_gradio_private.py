@@ -95,15 +95,17 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
     imports = ('import "../gradio_stream.js";import {attend} from "../gradio_answers.js";'
                'import {eventsOf, lookUp} from "../gradio_tree.js";')
     scripts = gradio_private.quick_scripts("..")
-    (tree, text), (listeners, alone), (status, stops), (dropdown, closes) = scripts.items()
-    own, event, runs_on, fails = ((gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in scripts)
+    (tree, text), (listeners, alone), (client, copies), (status, stops), (dropdown, closes) = scripts.items()
+    own, event, shares, runs_on, fails = (
+        (gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in scripts)
     assert text.startswith(imports) and "=attend(" in text
     assert 80 < len(own) - len(text.removeprefix(imports)) < 230
     assert listeners.startswith("Blocks") and len(alone) - len(event) == len(
         "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}") - len("e")
+    assert client.startswith("index") and len(copies) - len(shares) == len("e=structuredClone(e),")
     assert status.startswith("statustracker") and 2 < len(stops) - len(runs_on) < 10
     assert dropdown.startswith("Index") and len(closes) - len(fails) == 4 and "aria-posinset" in closes
-    assert len(gradio_private.quick_page("..")) == 4
+    assert len(gradio_private.quick_page("..")) == 5
 
 
 def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):

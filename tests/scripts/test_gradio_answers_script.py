@@ -1,8 +1,11 @@
 """What the page's script lets through of Gradio's answers, in Chromium, beside a stand-in for Gradio's client."""
 
+import re
+
 import pytest
 
 from xformer.strings import ASSETS
+from xformer.ui.server import gradio_private
 
 # A client whose answers a test gives, and two listeners: of a slider that sets a radio, a picture and a menu, and one
 # of a tab that sets a box in the browser.
@@ -184,3 +187,21 @@ def test_what_is_written_anew_keeps_the_focus_where_the_same_is_there(bench, wri
         note();
         return focused;
     }""", write) == [4, "gato", "none"]
+
+
+# Gradio's function of (the last step by request, a request, its next step), with those that it calls.
+STEPS = re.compile(r"function (\w+)\(\w,\w,\w\)\{\w\[\w\]\?\w\.data\.forEach.*?(?=function \w+\(\w,\w=\{\}\))",
+                   re.DOTALL)
+FIRST = [{"choices": ["one", "two"], "value": "two", "__type__": "update"}, None]
+THEN = [[["delete", ["choices"], None], ["delete", ["value"], None]], [["replace", [], "said"]]]
+
+
+def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
+    """Which the page may not have looked at yet, where both came together."""
+    client = next(text for name, text in gradio_private.quick_scripts(".").items() if name.startswith("index"))
+    functions = STEPS.search(client)
+    assert bench.evaluate("""([functions, name, first, then]) => {
+        const step = Function(`${functions}; return ${name}`)(), last = {}, steps = [{data: first}, {data: then}];
+        for (const one of steps) step(last, 'request', one);
+        return steps.map(one => one.data);
+    }""", [functions[0], functions[1], FIRST, THEN]) == [FIRST, [{"__type__": "update"}, "said"]]

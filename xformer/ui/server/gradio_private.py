@@ -43,9 +43,11 @@ RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum i
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it. In the tree of components
 # that is two searches, and what components tell their events; in what answers events, that a listener that waited runs
-# alone: all listeners of its event ran, and where two of them waited, each had the other wait again, for ever; in a
-# status, the clock, which ran for ever where the status was taken away: sixty frames a second, a tenth of a core; in a
-# dropdown, the labels of choices: an error where fewer come while its list is open.
+# alone: all listeners of its event ran, and where two of them waited, each had the other wait again, for ever; in the
+# client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which nobody
+# had looked at yet, lost what only it set; in a status, the clock, which ran for ever where the status was taken away:
+# sixty frames a second, a tenth of a core; in a dropdown, the labels of choices: an error where fewer come while its
+# list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
@@ -57,6 +59,9 @@ REPLACED = {"core": (
             "Blocks": (
     (re.compile(r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"),
      r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4"),),
+            "index": (
+    (re.compile(r"(function \w+\((\w),(\w)\)\{return )(\3\.forEach\(\(\[\w,\w,\w\]\)=>\{\2=)"),
+     r"\1\2=structuredClone(\2),\4"),),
             "statustracker": (
     (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),),
             "Index": (
@@ -266,8 +271,9 @@ def _changed(begins: str) -> tuple[str, str]:
 def quick_scripts(scripts: str) -> dict[str, str]:
     """The texts of scripts of Gradio by their names: that of the tree of components, which searches as
     assets/gradio_tree.js does, shows answers as assets/gradio_answers.js lets them through, and has
-    assets/gradio_stream.js before it; that of listeners, of which one that waited runs alone; that of the status of a
-    component, whose clock stops; and that of a dropdown. scripts: the folder of those in assets/, seen from Gradio's.
+    assets/gradio_stream.js before it; that of listeners, of which one that waited runs alone; that of the client, in
+    which a step of an answer leaves the step before it as it was; that of the status of a component, whose clock stops;
+    and that of a dropdown. scripts: the folder of those in assets/, seen from Gradio's.
 
     Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
     for every component through all events: here most of the time from a click to the picture. Raises LookupError where
