@@ -7,21 +7,29 @@ SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html tests/*/*.js b
 
 IN_TWO = -n 2 --dist loadfile --no-loadscope-reorder  # two processes; the tests of a file share its servers and pages
 
-.PHONY: demo test night quick pythons bench screenshots lint style clean
+.PHONY: demo test full night quick page pythons bench screenshots lint style clean
 demo: .venv/app
 	$(BIN)/python app.py
 
-# The tests, with the types looked through beside them; a journey that fails is tried once more.
-test: .venv/dev .venv/chromium .venv/haproxy style
+# What every change passes, with the types looked through beside it; a journey that fails is tried once more.
+test: .venv/dev .venv/chromium style
 	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO)
 
-# What takes minutes and need not be known before a change goes in.
+# All of that, and what trains for long, packs the project, floods it or plays lessons to their end.
+full: .venv/dev .venv/chromium .venv/haproxy style
+	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO) -m "not night"
+
+# What need not be known before the next morning.
 night: .venv/dev .venv/chromium
 	$(BIN)/python -m pytest $(IN_TWO) -m night
 
-# What can be told without a browser, a started app or training, to run after each change.
-quick: .venv/dev lint
-	$(BIN)/python -m pytest $(IN_TWO) --ignore=tests/browser -m "not server and not slow"
+# After each change: style, and the tests that concern what has changed since the last commit, but for the slow ones.
+quick: .venv/dev style
+	$(BIN)/python -m tests.quick $(IN_TWO)
+
+# The page of the tests, kept for a file of journeys: TEST_SERVER=<its address> .venv/bin/python -m pytest <the file>
+page: .venv/dev
+	$(BIN)/python -m pytest -s tests/keep.py
 
 # Style, types and the quick tests on each Python that is here, in .venv-3.10 to .venv-3.14.
 pythons:

@@ -4,9 +4,11 @@ Nothing here needs the network; every model is small enough for one thread.
 """
 
 import json
+import os
 import shutil
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -70,7 +72,8 @@ REVIEWS = [
 
 
 # Fixtures by which a test starts the app, or commands in processes of their own.
-MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow"}
+MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow",
+          "installed": "full"}
 
 
 def longest_first(items, seconds):
@@ -89,11 +92,11 @@ def leave_out_the_longest(config, items):
 
 
 def pytest_collection_modifyitems(config, items):
-    leave_out_the_longest(config, items)
-    longest_first(items, json.loads((Path(__file__).parent / "seconds.json").read_text()))
     for item in items:
         for fixture in MARKED.keys() & {*item.fixturenames}:
             item.add_marker(MARKED[fixture])
+    leave_out_the_longest(config, items)
+    longest_first(items, json.loads((Path(__file__).parent / "seconds.json").read_text()))
 
 
 def pytest_runtest_setup():
@@ -291,7 +294,11 @@ def generations(tiny_checkpoint, generation_checkpoints):
 @pytest.fixture(scope="session")
 def served(tiny_checkpoint, other_checkpoint, measured_classifier, tiny_writer, generation_checkpoints,
            tmp_path_factory):
-    """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it."""
+    """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it. Where
+    `make page` has started one, TEST_SERVER names it."""
+    if address := os.environ.get("TEST_SERVER"):
+        yield SimpleNamespace(address=address)
+        return
     more = [argument for folder in generation_checkpoints.values() for argument in ("--checkpoint", folder)]
     with App(tmp_path_factory.mktemp("served"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
              *more, "--sentiment", measured_classifier, "--language-model", tiny_writer) as app:

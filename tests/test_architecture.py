@@ -1,6 +1,7 @@
 """The direction of imports, followed from module to module, and what loading a package really loads."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -211,13 +212,20 @@ def test_python_itself_loads_no_more_than_that(packages, without):
     assert not ran.stdout.split()
 
 
+def stems(folder):
+    """The names of modules of tests in a folder, without "test_"."""
+    return {path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")}
+
+
 def test_tests_are_named_after_what_they_test():
-    """By a module or a package; where several share a name, by module_package. In the browser by a tab or its part."""
+    """By a module or a package; where several share a name, by module_package. Journeys are named by a tab or its part,
+    tests on the bench by a part or a script."""
     names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
-    here, browser = ({path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")}
-                     for folder in ("tests", "tests/browser"))
-    pages = {name.removesuffix("_tab").removesuffix("_part"): name for name in browser}
-    others = {*here - names, *(pages[name] for name in pages.keys() - names)}
+    scripts = {path.stem for path in (ROOT / "assets").glob("*.js")}
+    ends = re.compile("_(tab|part|script)$")
+    others = {*stems("tests") - names}
+    others |= {name for name in stems("tests/browser") if ends.sub("", name) not in names}
+    others |= {name for name in stems("tests/scripts") if ends.sub("", name) not in names | scripts}
     assert others == CROSS_CUTTING
 
 

@@ -17,6 +17,8 @@ from gradio_client import Client
 from tests import endpoints
 from tests.harness import PROXY, ROOT, Copies
 
+pytestmark = pytest.mark.full
+
 WITH_PROXY = pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 CONFIGURATION = (ROOT / "hosting" / "haproxy.cfg").read_text(encoding="utf-8")

@@ -114,6 +114,7 @@ def test_all_that_the_page_asks_of_services_can_be_asked_elsewhere():
         assert not [name for name in public(wanted) if not hasattr(kind, name)]
 
 
+@pytest.mark.full
 @pytest.mark.server
 def test_a_page_has_its_answers_from_an_engine(there, learned_pairs, reviews, tmp_path):
     english, spanish = learned_pairs[0]

@@ -188,6 +188,7 @@ def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generati
     assert re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250") == 1
 
 
+@pytest.mark.full
 def test_a_study_tries_the_rates_keeps_the_best_and_goes_on_where_it_was(tmp_path, tiny_checkpoint, monkeypatch):
     shape = {"norm": "post", "d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}
     monkeypatch.setitem(training.SHAPES, "post-norm", shape)

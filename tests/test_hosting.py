@@ -23,6 +23,7 @@ from xformer.commands import app
 # A public link
 
 
+@pytest.mark.full
 def test_what_a_public_link_needs_is_said_and_without_it_the_page_goes_on(guarded):
     said = guarded.log.splitlines()
     assert said[0].startswith("--share asks gradio.live for a public link: it needs the internet")

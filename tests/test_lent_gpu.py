@@ -66,6 +66,7 @@ def GPU(task=None, *, duration=60):
 '''
 
 
+@pytest.mark.full
 def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_classifier, learned_pairs, reviews,
                                                   tmp_path):
     (tmp_path / "spaces.py").write_text(LENDER)
@@ -85,6 +86,7 @@ def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_
     assert (tmp_path / "log").read_text().splitlines() == log
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_forked_call_does_not_wait_for_threads_that_stayed_behind(tmp_path):
     """The model that ships is large enough to be loaded and run by several threads."""

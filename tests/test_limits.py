@@ -69,6 +69,7 @@ ASKED = {"translate": ("The cat sleeps.", 5, 1), "explain": ("The cat sleeps.", 
          "classify": ("Bad.",)}
 
 
+@pytest.mark.full
 def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs):
     app.say("hold")
     english, spanish = learned_pairs[0]

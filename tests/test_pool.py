@@ -257,6 +257,7 @@ pool.close()
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, tmp_path):

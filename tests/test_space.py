@@ -36,6 +36,7 @@ def latest(server, name=NAME):
     return repository.commits[repository.branches["main"]]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, client, tmp_path):
     pushed = client("space", "push", NAME, "--private")

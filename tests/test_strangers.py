@@ -21,6 +21,8 @@ from xformer.strings import ENGLISH
 from xformer.ui.sentiment import many as part
 from xformer.ui.server import gradio_private, middleware, sessions
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def app(start, tiny_checkpoint, tiny_classifier):

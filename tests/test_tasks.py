@@ -443,6 +443,7 @@ def test_rows_are_encoded_as_they_are_read_later(review_tokenizer):
     assert label == 1 and pieces.tolist() == encode(review_tokenizer, "It's the best film of the year.", 32)[0]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize(("what", "more"), [("language-model", ["--batch-pieces", 256]),
                                             ("sentiment", ["--batch-rows", 12])])

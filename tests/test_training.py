@@ -344,6 +344,7 @@ def test_a_batch_learned_in_parts_is_learned_as_in_one_piece(data, exact, tmp_pa
     assert losses(tmp_path) == pytest.approx(exact, abs=1e-5) and len(exact) == 4 and exact[3] < exact[0]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize(("launchers", "processes", "parts"), [(2, 1, 2), (1, 4, 1)])
 def test_processes_of_one_host_or_of_two_learn_what_one_learns(data, exact, tmp_path, launchers, processes, parts):
@@ -366,6 +367,7 @@ def workers(launcher):
             for one in environment if one.startswith(b"RANK=")}
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
 def test_when_a_process_dies_all_stop_and_the_same_command_goes_on(data, tmp_path):

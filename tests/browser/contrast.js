@@ -33,7 +33,8 @@ export default function () {
       rgba(getComputedStyle(document.documentElement).backgroundColor).slice(0, 3) : [255, 255, 255]];
     const style = getComputedStyle(element), own = rgba(style.backgroundColor);
     // A line in the padding lies below the text, not behind it.
-    const high = style.backgroundSize.match(/ ([\d.]+)px$/)?.[1], isLine = high && high <= parseFloat(style.paddingBottom);
+    const high = style.backgroundSize.match(/ ([\d.]+)px$/)?.[1];
+    const isLine = high && high <= parseFloat(style.paddingBottom);
     const stops = isLine ? [] : style.backgroundImage.match(COLOUR)?.map(rgba) ?? [];
     const below = own[3] === 1 ? [own.slice(0, 3)] : behind(element.parentElement).map(colour => over(own, colour));
     return [...below, ...stops.flatMap(one => below.map(colour => over(one, colour)))];
