@@ -4,14 +4,19 @@ How it is steered: `wait_for` what it prints, and `say` a word to a program, whi
 nobody that it has happened is asked again and again by `wait_until`, the one place where tests may sleep.
 """
 
+import atexit
+import contextlib
+import json
 import os
 import queue
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -46,6 +51,48 @@ def wait_until(done, seconds=None, pause=time.sleep):
     return answer
 
 
+class Forked:
+    """An app of tests/forks.py, used as a `subprocess.Popen` is. program: whether the arguments are of programs.py."""
+
+    server = None  # from which all apps of these tests are forked
+
+    def __init__(self, arguments, program, folder, environment):
+        if Forked.server is None:
+            kept = tempfile.mkdtemp(prefix="forks")  # Hugging Face's library looks at its folder as it is loaded
+            atexit.register(shutil.rmtree, kept, ignore_errors=True)
+            Forked.server = subprocess.Popen(
+                [sys.executable, "-m", "tests.forks"], cwd=ROOT, text=True, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, env={**os.environ, "HF_HOME": kept})
+            atexit.register(Forked.end)
+        (its_input, own_input), (own_output, its_output) = os.pipe(), os.pipe()
+        asked = {"arguments": arguments, "program": program, "folder": str(folder), "environment": environment,
+                 "input": f"/proc/{os.getpid()}/fd/{its_input}", "output": f"/proc/{os.getpid()}/fd/{its_output}"}
+        Forked.server.stdin.write(json.dumps(asked) + "\n")
+        Forked.server.stdin.flush()
+        self.pid = int(Forked.server.stdout.readline())
+        self.handle = os.pidfd_open(self.pid)
+        for pipe in (its_input, its_output):
+            os.close(pipe)
+        self.stdin, self.stdout = os.fdopen(own_input, "w"), os.fdopen(own_output)
+
+    def terminate(self):
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, signal.SIGTERM)
+
+    def wait(self):
+        """Wait until it has ended."""
+        if self.handle is not None:
+            select.select([self.handle], [], [])
+            os.close(self.handle)
+            self.handle = None
+
+    @staticmethod
+    def end():
+        Forked.server.stdin.close()
+        Forked.server.wait()
+        Forked.server.stdout.close()
+
+
 class App:
     """A started app, once it has said that it is `ready`; use it in a `with`, or `close` it.
 
@@ -61,13 +108,17 @@ class App:
         work, temporary = self.folder / "work", self.folder / "temporary"
         work.mkdir(parents=True)
         temporary.mkdir()
-        what = ["-m", "tests.programs", program] if program else [str(ROOT / "app.py")]
-        self.process = subprocess.Popen(
-            [*(command or [sys.executable, *what]), *map(str, flags)], cwd=work, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
-                 "TMPDIR": str(temporary), "GRADIO_TEMP_DIR": str(temporary / "gradio"),
-                 "HF_HOME": str(temporary / "hub"), **environment})
+        environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
+                       "TMPDIR": str(temporary), "GRADIO_TEMP_DIR": str(temporary / "gradio"),
+                       "HF_HOME": str(temporary / "hub"), **environment}
+        arguments = [*([program] if program else []), *map(str, flags)]
+        if command is None and sys.platform == "linux":
+            self.process = Forked(arguments, bool(program), work, environment)
+        else:
+            own = [sys.executable, *(["-m", "tests.programs"] if program else [str(ROOT / "app.py")])]
+            self.process = subprocess.Popen(
+                [*(command or own), *arguments], cwd=work, text=True, env=environment,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said = []  # all lines so far
         self._unread = queue.SimpleQueue()  # those that nobody has waited for yet; None when it has ended
         self._listener = threading.Thread(target=self._listen, daemon=True)

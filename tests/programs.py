@@ -161,5 +161,11 @@ def many_texts(classifier):
     serve(demo, lambda word: go.set() if word == "go" else go.clear())
 
 
+def main():
+    """Run the program that the first argument names, on the others."""
+    programs = (failing, steered, turned, many_texts)
+    {program.__name__: program for program in programs}[sys.argv[1]](*sys.argv[2:])
+
+
 if __name__ == "__main__":
-    {program.__name__: program for program in (failing, steered, turned, many_texts)}[sys.argv[1]](*sys.argv[2:])
+    main()
