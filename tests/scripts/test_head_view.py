@@ -349,6 +349,9 @@ def test_the_picture_is_alone_and_larger_and_escape_leaves_it_and_lets_nothing_g
     box = view.block.bounding_box()
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 900)
     expect(view.block.get_by_role("button", name=say("copy_link"))).to_be_hidden()
+    place, line = view.locator(".place").bounding_box(), view.locator(".line").first.bounding_box()
+    assert line["x"] >= place["x"] + place["width"], "the sentences stand beside the map"
+    assert view.locator(".scroll").bounding_box()["width"] > 600, "the map is large, with the labels beside it"
     large = view.locator("svg.cells").bounding_box()["width"]
     bench.page.keyboard.press("Escape")
     assert view.told == [("project", {})]
