@@ -1,12 +1,13 @@
 """A bench for scripts, with the components of a page on the tests' small models."""
 
 from contextlib import closing
+from functools import cache
 
 import pytest
 
 from tests import bench as benches
 from tests.chromium import counting, patience
-from tests.pages import laid_out
+from tests.pages import laid_out, shown
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
@@ -64,3 +65,18 @@ def bench(bench_page, files, pages):
     for event, call in note.items():
         bench_page.remove_listener(event, call)
     assert not wrong
+
+
+@pytest.fixture(scope="session")
+def traced(models):
+    """`traced(text)`: the pass over a text and its translation, computed once."""
+    return cache(models.default.explain)
+
+
+@pytest.fixture(scope="session")
+def attention(models, pages, traced):
+    """`attention(text, language, **values)`: what the Attention tab draws where its controls hold these values."""
+    def draw(text="The cat sleeps.", language=ENGLISH, **values):
+        pictures = pages[language.code].pictures["attention"]
+        return shown(pictures, models.default, language, trace=traced(text), **values)
+    return draw

@@ -157,7 +157,7 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
     """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
     layers, heads = stack_maps.shape[:2]
     layer, head = min(choice.layer, layers), min(choice.head, heads)
-    joined = [one for one in choice.heads if one.layer <= layers and one.head <= heads]
+    joined = [one for one in choice.heads if choice.show != "head" and one.layer <= layers and one.head <= heads]
     names = ", ".join(place(one, language) for one in joined)
 
     def say(key: str) -> str:
