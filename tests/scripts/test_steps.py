@@ -111,11 +111,15 @@ def test_the_player_pauses_when_it_is_out_of_sight(bench, draw):
     expect(player.locator(".toggle")).to_have_text(say("play_start"))
 
 
-def test_the_names_of_the_mask_do_not_run_together(bench, draw, longer):
-    player = bench.mount("step-player", draw("player", longer, step=3), width=375)
+def test_the_names_of_the_mask_do_not_run_together(bench, draw, models, longer):
+    """Where its rows are hardly higher than a name: 12 pixels."""
+    typed = models.default.trace(longer[0], "Ella lee un libro y él canta el pan.")
+    player = bench.mount("step-player", draw("player", (longer[0], typed)))
     lines = player.locator(".masked svg text").evaluate_all(
         "texts => texts.map(text => text.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])")
-    assert lines and all(bottom <= top + 3 for (_, bottom), (top, _) in zip(lines, lines[1:], strict=False))
+    tops = [top for top, _ in lines]
+    assert {below - above for above, below in zip(tops, tops[1:], strict=False)} == {12}
+    assert all(bottom <= top + 1.5 for (_, bottom), (top, _) in zip(lines, lines[1:], strict=False))
 
 
 def test_the_table_of_the_player_has_ten_rows_a_step(bench, draw):
