@@ -78,7 +78,11 @@ export default function start({element}) {
   // Down and Up go through what is found; Enter in the field opens the first of it.
   function move(event) {
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key], buttons = found();
-    if (event.key === 'Enter' && event.target === field) buttons[0]?.click();
+    if (event.key === 'Enter' && event.target === field) {
+      event.preventDefault();  // it would press what has the focus when the overview is closed
+      event.stopPropagation();  // nor does it let go of the part that it opens
+      buttons[0]?.click();
+    }
     if (!step) return;
     event.preventDefault();
     (buttons[buttons.indexOf(document.activeElement) + step] ?? (step < 0 ? field : buttons[0]))?.focus();

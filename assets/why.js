@@ -33,7 +33,7 @@ export default function start({element, props, trigger, watch}) {
   const text = (key, values) => escapeHtml(say(key, values));
 
   function receive() {
-    const focused = document.activeElement?.closest('[data-step], [data-rival]');
+    const focused = document.activeElement?.closest('[data-rival], button[data-step]');
     const kept = element.contains(focused) && (focused.dataset.step ? '.origins .now' : '.instead [aria-pressed=true]');
     why = props.value;
     element.dataset.empty = !why;

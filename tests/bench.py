@@ -159,6 +159,12 @@ class Bench:
         self.page.set_viewport_size({"width": width, "height": height})
         steady(self.page)
 
+    def run(self, script, function, *values):
+        """Call a function that a script of assets/ exports, as others that stand on the page do."""
+        self.page.evaluate("([path, name, values]) => import(path).then(script => script[name](...values))",
+                           [f"/scripts/{VERSION}/{script}", function, plain(values)])
+        steady(self.page)
+
     def call(self, function, *values):
         """What a function of assets/page.js returns for these values."""
         return self.page.evaluate("([name, values]) => ofPage[name](...values)", [function, plain(values)])

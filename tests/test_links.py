@@ -183,12 +183,18 @@ def test_markup_of_a_stranger_stays_text_wherever_it_may_stand(tiny, language):
         assert "<img" not in moved.get("html", "")
 
 
-@pytest.mark.parametrize("broken", ["~", f"~{lesson()[:-3]}.1", f"~{'A' * 7_000}.1", f"~{with_step(point='x')}.2"])
-def test_a_bad_link_is_told_in_one_sentence_and_the_rest_of_the_address_is_kept(tiny, broken):
+@pytest.mark.parametrize(("broken", "said"), [
+    ("~", NOT_A_LESSON), ("~broken.1", NOT_A_LESSON), (f"~{lesson()[:-3]}.1", NOT_A_LESSON),
+    (f"~{packed(b'no lesson at all')}.1", NOT_A_LESSON), (f"~{'A' * 7_000}.1", "at most 6,000 are read"),
+    (f"~{with_step(point='x')}.2", "Step 2 of the lesson"), (f"~{lesson(steps=[{**STEP, 'address': {IMG: ''}}])}",
+                                                             "Step 1 of the lesson")])
+def test_a_bad_link_is_told_in_one_sentence_and_the_rest_of_the_address_is_kept(tiny, broken, said):
     page, service, _ = tiny
     values, problems = page.controls.read(service, {"lesson": broken, "tab": "attention", "text": "The cat sleeps."})
     assert len(problems) == 1 and (values["lesson"], values["tab"]) == ("", "attention")
-    assert values["text"] == "The cat sleeps."
+    assert values["text"] == "The cat sleeps." and said in problems[0].say() and IMG not in problems[0].say()
+    with pytest.raises(UserError, match=said):
+        ui.go(service, ENGLISH, event=SimpleNamespace(to=broken), page=page)
 
 
 def replied(tiny, data, number, answer, language=ENGLISH, **more):

@@ -1,0 +1,173 @@
+"""The panel of lessons beside the page: assets/lesson.js on its steps, its views, and answers that were checked."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_fits
+from xformer.strings import ENGLISH
+from xformer.ui import lessons, translate
+
+say = ENGLISH.say
+
+
+def value(at):
+    return lessons.value(at, ENGLISH)
+
+
+@pytest.fixture
+def panel(bench):
+    """`panel(at, width=375)`: the panel on a page that has just opened."""
+    return lambda at, **how: bench.mount("lessons", value(at), **how)
+
+
+@pytest.fixture
+def reply(models, made, learned_pairs):
+    """`reply(at, answer)`: what the page says of an answer, on a sentence that it knows."""
+    translation, trace = models.default.translate_and_trace(learned_pairs[1][0])
+    there = made.controls.defaults(models.default)
+
+    def checked(at, answer):
+        return lessons.answer(
+            models.default, ENGLISH, event=SimpleNamespace(answer=answer), lesson=at, page=made, lock="",
+            translation=translation, trace=trace, **{key: there[key] for key in lessons.SEEN})["panel"]
+    return checked
+
+
+def slide(panel, to):
+    panel.block.get_by_role("slider").fill(str(to))
+
+
+def test_a_question_is_asked_and_its_answer_said(panel, reply):
+    step = panel("probabilities.2")
+    slide(step, 0)
+    expect(step.locator("output")).to_have_text("0")
+    step.locator(".check").click()
+    expect(step.locator(".reply")).to_have_text("…")
+    assert step.told == [("answer", {"answer": "0"})]
+    step.show(reply("probabilities.2", "0"))
+    expect(step.locator(".reply b")).to_have_text(say("lesson_wrong"))
+    found = round(float(re.search(r"([\d.]+) %", step.locator(".reply").text_content())[1]))
+    slide(step, found)
+    step.locator(".check").click()
+    step.show(reply("probabilities.2", step.told[-1][1]["answer"]))
+    expect(step.locator(".reply b")).to_have_text(say("lesson_right"))
+    expect(step.locator(".reply")).to_have_attribute("data-right", "true")
+
+
+def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(panel, reply):
+    step = panel("probabilities.2")
+    step.locator(".check").click()
+    step.locator(".next").click()
+    step.show(value("probabilities.3"))
+    step.show(reply("probabilities.2", "1"))
+    expect(step.locator("h2 .sub")).to_have_text(re.compile(r"^\D+3\D"))
+    expect(step.locator(".reply")).to_be_empty()
+
+
+def test_what_was_answered_stays_where_the_same_step_comes_again(panel):
+    step = panel("probabilities.2")
+    slide(step, 7)
+    step.show(value("probabilities.2"))
+    expect(step.block.get_by_role("slider")).to_have_value("7")
+
+
+def test_the_list_says_what_was_answered_and_goes_on_where_a_lesson_was_left(panel, reply):
+    step = panel("probabilities.2")
+    sure = re.search(r"([\d.]+) %", reply("probabilities.2", "0")["reply"]["html"])[1]
+    step.show(reply("probabilities.2", sure))
+    step.show(value("probabilities.3"))
+    step.show(value("all"))
+    own = step.locator("[data-lesson^=probabilities]")
+    expect(own).to_contain_text(say("lesson_some", right=1, count=own.get_attribute("data-questions").count(",") + 1))
+    own.click()
+    assert step.told[-1] == ("go", {"to": "probabilities.3"})
+
+
+def test_a_phone_plays_by_keyboard_in_a_sheet_that_folds(bench, panel, reply):
+    sheet = panel("all", width=375, height=812)
+    assert sheet.locator("aside").bounding_box()["height"] <= 0.45 * 812 + 1
+    expect_fits(bench.page, 375)
+    sheet.locator("[data-lesson=probabilities]").press("Enter")
+    sheet.show(value("probabilities.1"))
+    expect(sheet.block.get_by_role("heading")).to_be_focused()
+    sheet.locator(".next").press("Enter")
+    sheet.show(value("probabilities.2"))
+    expect(sheet.block.get_by_role("heading")).to_be_focused()
+    sheet.block.get_by_role("slider").press("Home")
+    sheet.locator(".check").press("Enter")
+    sheet.show(reply("probabilities.2", sheet.told[-1][1]["answer"]))
+    expect(sheet.locator(".reply")).to_contain_text(say("lesson_wrong"))
+    expect_fits(bench.page, 375)
+    fold = sheet.block.get_by_role("button", name=say("lesson_fold"))
+    fold.press("Enter")
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(sheet.locator(".step")).to_be_hidden()
+    expect(fold).to_be_focused()
+
+
+def test_the_words_of_a_question_are_those_of_the_sentence_on_the_page(bench, panel):
+    first = "const at = new URLSearchParams(); at.set('text', 'Tom saw a film, Tom.');"
+    step = panel("alignment.2")
+    assert step.locator("form").get_attribute("data-kind") == "word"
+    bench.page.evaluate(first + "history.replaceState(null, '', `/?${at}`); tell('addresschange');")
+    expect(step.locator(".words label")).to_have_text(["Tom", "saw", "a", "film"])
+    step.block.get_by_text("film", exact=True).click()
+    bench.page.evaluate("tell('addresschange')")
+    expect(step.block.get_by_label("film")).to_be_checked()
+    step.locator(".check").click()
+    assert step.told == [("answer", {"answer": "film"})]
+
+
+def test_what_a_step_points_at_is_marked_when_it_comes_and_its_words_can_be_chosen(
+        bench, panel, models, learned_pairs):
+    step = panel("probabilities.3")
+    assert step.locator("form").get_attribute("data-kind") == "spanish"
+    *_, answer = translate.run(models.default, ENGLISH, former=None, longest=30, sentence=learned_pairs[1][0], beam=4,
+                               n_best=1, length_penalty=1)
+    pointed = bench.page.locator("[data-pointed]")
+    expect(pointed).to_have_count(0)
+    bench.mount("spanish", answer["shown"])
+    bench.page.evaluate("tell('settled')")
+    expect(pointed).to_be_visible()
+    expect(step.locator(".words label")).to_have_text(re.findall(r"\w+", learned_pairs[1][1]))
+    step.show(value(""))
+    expect(pointed).to_have_count(0)
+
+
+def test_the_glossary_is_filtered_and_folds_on_a_phone_where_a_term_is_shown(panel):
+    glossary = panel("glossary", width=375, height=812)
+    field = glossary.block.get_by_role("searchbox")
+    field.fill("softm")
+    expect(glossary.locator("dl > div:visible dt").first).to_have_text("softmax")
+    field.fill("zzz")
+    expect(glossary.block.get_by_text(say("glossary_none"))).to_be_visible()
+    field.fill("softmax")
+    glossary.block.get_by_role("button", name=f"{say('glossary_see')}: softmax").click()
+    expect(glossary.locator(".fold")).to_have_attribute("aria-expanded", "false")
+
+
+def test_who_closes_the_lessons_has_the_page_as_it_was(bench, panel):
+    step = panel("probabilities.1")
+    bench.page.evaluate("""() => {
+        const made = document.createElement('button');
+        made.className = 'lessons-button';
+        document.body.prepend(made); }""")
+    step.block.get_by_role("button", name=say("lesson_close")).click()
+    assert step.told == [("go", {"to": ""})]
+    step.show(value(""))
+    expect(step.locator("aside")).to_be_empty()
+    expect(bench.page.locator("body")).not_to_have_class(re.compile("with-lesson"))
+    expect(bench.page.locator(".lessons-button")).to_be_focused()
+
+
+def test_a_file_that_is_opened_is_told_as_the_address_of_its_lesson(panel):
+    page = panel("all")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "notes.json", "mimeType": "application/json", "buffer": b"no lesson at all"})
+    expect(page.locator("aside")).to_be_visible()
+    page.page.wait_for_function("mounted[1].told.length")
+    (name, data), = page.told
+    assert name == "go" and re.fullmatch(r"~[\w-]+\.1", data["to"])

@@ -1,0 +1,109 @@
+"""The overview of all parts and the search over it, and the doors of the Translate tab: assets/places.js, doors.js."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import doors
+from xformer.ui.tabs import examples
+
+say = ENGLISH.say
+CLICKED = "window.clicked = []; addEventListener('click', ({target}) => clicked.push(target.dataset.address))"
+FIELD = "const field = document.createElement('input'); document.body.append(field); field.focus();"
+
+
+@pytest.fixture
+def places(bench):
+    """The overview, opened by its key from a button that has the focus."""
+    mounted = bench.mount("places")
+    mounted.block.get_by_role("button", name=say("places_open")).focus()
+    bench.page.keyboard.press("/")
+    expect(mounted.locator("dialog")).to_be_visible()
+    return mounted
+
+
+def found(places):
+    return places.locator(".list li button").filter(visible=True)
+
+
+def test_a_key_opens_the_overview_and_enter_opens_what_is_found_first(bench, places):
+    expect(places.block.get_by_role("searchbox")).to_be_focused()
+    bench.page.evaluate(CLICKED)
+    bench.page.keyboard.type("warm-up")
+    expect(places.locator("section:not(.terms) li").filter(visible=True)).to_have_count(1)
+    bench.page.keyboard.press("Enter")
+    expect(places.locator("dialog")).to_be_hidden()
+    opened, = bench.page.evaluate("clicked")  # and Enter does not press the button that has the focus again
+    assert json.loads(opened) == {"tab": "training", "part": "recorded"}
+
+
+def test_the_overview_is_walked_by_arrows_and_left_by_escape(bench, places):
+    field = places.block.get_by_role("searchbox")
+    bench.page.keyboard.type("nothing has this")
+    expect(places.block.get_by_text(say("places_none"))).to_be_visible()
+    expect(found(places)).to_have_count(0)
+    field.fill("LAYER")
+    expect(places.block.get_by_text(say("places_none"))).to_be_hidden()
+    bench.page.keyboard.press("ArrowDown")
+    expect(found(places).first).to_be_focused()
+    bench.page.keyboard.press("ArrowDown")
+    expect(found(places).nth(1)).to_be_focused()
+    bench.page.keyboard.press("ArrowUp")
+    bench.page.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+    bench.page.keyboard.press("Escape")
+    expect(places.locator("dialog")).to_be_hidden()
+
+
+def test_accents_do_not_count_and_terms_are_listed_only_where_one_is_looked_for(bench):
+    places = bench.mount("places", language="es")
+    places.block.get_by_role("button", name=SPANISH.say("places_open")).click()
+    expect(places.locator(".terms li").filter(visible=True)).to_have_count(0)
+    bench.page.keyboard.type("ATENCION")
+    expect(places.locator("section:not(.terms) li").filter(visible=True).first).to_be_visible()
+    expect(places.locator(".terms li").filter(visible=True).first).to_be_visible()
+    places.block.get_by_role("searchbox").fill("")
+    expect(places.locator(".terms li").filter(visible=True)).to_have_count(0)
+
+
+def test_a_slash_that_is_typed_into_a_field_is_a_slash(bench):
+    places = bench.mount("places")
+    bench.page.evaluate(FIELD)
+    bench.page.keyboard.type("/")
+    expect(bench.page.locator("body > input")).to_have_value("/")
+    expect(places.locator("dialog")).to_be_hidden()
+
+
+# The doors
+
+@pytest.fixture
+def figure(models):
+    return doors.figure(doors.links(examples(models.default)[0]), ENGLISH)
+
+
+def test_the_doors_ask_for_their_pictures_and_are_folded_once_one_was_used(bench, figure):
+    shown = bench.mount("doors", figure)
+    assert shown.told == [("wanted", {})]
+    each = shown.locator("li button")
+    assert [json.loads(one)["tab"] for one in each.evaluate_all("each => each.map(one => one.dataset.address)")] == [
+        "attention", "attention", "decoding", "positions", "sentiment", "training"]
+    each.nth(5).click()
+    bench.open()
+    again = bench.mount("doors", figure)
+    expect(again.locator("li button").first).to_be_hidden()
+    again.block.get_by_text(say("doors_title")).click()
+    expect(again.locator("li button").first).to_be_visible()
+    again.show(figure.replace("<details", "<details data-drawn"))
+    expect(again.locator("li button").first).to_be_visible()
+
+
+def test_the_invitation_is_put_away_for_good_and_the_focus_stays_there(bench, figure):
+    shown = bench.mount("doors", figure)
+    expect(shown.locator(".invitation")).to_be_visible()
+    shown.block.get_by_role("button", name=say("doors_dismiss")).click()
+    expect(shown.locator(".invitation")).to_be_hidden()
+    expect(shown.locator("summary")).to_be_focused()
+    bench.open()
+    expect(bench.mount("doors", figure).locator(".invitation")).to_be_hidden()

@@ -1,0 +1,102 @@
+"""The toolbar of a figure: assets/save.js, menus.js, part.js and plot.js on two sentences that are compared."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import saved
+from xformer.figures import pairs as figures
+from xformer.results import Head
+from xformer.strings import ENGLISH
+from xformer.ui.components import figure
+
+say = ENGLISH.say
+ON_TOP = """button => {
+  const box = button.getBoundingClientRect();
+  return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === button; }"""
+
+
+@pytest.fixture(scope="module")
+def compared(models, learned_pairs):
+    return models.default.compare(learned_pairs[0][0], learned_pairs[1][0])
+
+
+@pytest.fixture(scope="module")
+def maps(compared):
+    return figures.head_maps(compared, Head("cross", 2, 1))
+
+
+@pytest.fixture
+def plot(bench, maps):
+    """The difference of a head in both sentences, drawn."""
+    drawn = bench.mount("pair-difference", figure(maps.difference))
+    expect(drawn.locator(".main-svg").first).to_be_visible()
+    return drawn
+
+
+def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(bench, plot):
+    page, menu = bench.page, plot.locator("details.save-menu summary")
+    png = plot.block.get_by_role("button", name=say("save_as", kind="PNG"))
+    menu.focus()
+    page.keyboard.press("Enter")
+    expect(png).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(png).to_be_hidden()
+    expect(menu).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(png).to_be_visible()
+    page.mouse.click(5, 5)
+    expect(png).to_be_hidden()  # a click elsewhere closes it too
+    menu.focus()
+    page.keyboard.press("Enter")
+    expect(png).to_be_visible()
+    assert png.evaluate(ON_TOP), "something lies over the menu"
+    page.keyboard.press("Tab")
+    expect(png).to_be_focused()
+    with page.expect_download() as offered:
+        page.keyboard.press("Enter")
+    assert offered.value.suggested_filename.endswith(".png")
+    assert Path(offered.value.path()).read_bytes().startswith(b"\x89PNG")
+    expect(png).to_be_hidden()
+    expect(menu).to_be_focused()
+
+
+def test_the_address_is_copied_and_that_is_said_until_the_button_is_left(bench, plot):
+    bench.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    bench.page.evaluate("history.replaceState(null, '', '/?tab=pairs&__sign=secret')")  # as a private Space adds it
+    plot.block.get_by_role("button", name=say("copy_link")).click()
+    expect(plot.locator(".copied")).to_have_text(say("copied"))
+    assert bench.page.evaluate("navigator.clipboard.readText()") == f"{bench.address}/?tab=pairs"
+    plot.locator("summary").focus()
+    expect(plot.locator(".copied")).to_have_text("")
+
+
+def test_a_saved_map_names_both_sentences_and_their_translations(bench, plot, models, learned_pairs):
+    found = json.loads(saved(bench.page, plot.save("JSON"))[0])
+    assert found["pair"] == [" / ".join(texts) for texts in zip(*learned_pairs[:2], strict=True)]
+    assert found["checkpoint"]["identity"] == models.default.info.identity
+    drawing = saved(bench.page, plot.save("SVG"))[0].decode()
+    words = " ".join(re.findall(r">([^<>]+)<", drawing))
+    assert found["title"] in words and found["pair"][0].split()[0] in words and found["checkpoint"]["identity"] in words
+
+
+def test_both_translations_are_saved_as_numbers_and_as_a_picture(bench, compared):
+    table = bench.mount("compared", figures.translations(compared))
+    content, name = saved(bench.page, table.save("CSV"))
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    assert rows[1][:2] == ["A", "El"] and name.endswith(".csv")
+    picture, _ = saved(bench.page, table.save("SVG"))
+    assert b"gato" in picture and b".contrasted" in picture
+
+
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_a_map_of_a_sentence_fits_a_phone_with_its_colours(bench, maps, side):
+    drawn = bench.mount(f"pair-{side}", figure(getattr(maps, side)), width=375)
+    expect(drawn.locator(".main-svg").first).to_be_visible()
+    expect(drawn.locator(".cbfills, .cbfill").first).to_be_attached()
+    assert drawn.locator(".plot").evaluate("plot => plot.scrollWidth <= plot.clientWidth")
