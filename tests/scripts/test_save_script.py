@@ -86,7 +86,7 @@ def test_a_saved_map_names_both_sentences_and_their_translations(bench, plot, mo
 
 
 def test_both_translations_are_saved_as_numbers_and_as_a_picture(bench, compared):
-    table = bench.mount("compared", figures.translations(compared))
+    table = bench.mount("main", figures.translations(compared))
     content, name = saved(bench.page, table.save("CSV"))
     rows = list(csv.reader(io.StringIO(content.decode())))
     assert rows[1][:2] == ["A", "El"] and name.endswith(".csv")
