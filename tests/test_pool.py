@@ -447,9 +447,13 @@ def test_only_where_any_model_may_be_named_the_menu_takes_what_is_typed(default,
         assert menu.allow_custom_value == any_name == (menu.info is not None)
 
 
-def test_a_folder_that_is_typed_goes_into_the_address(open_pool, other_checkpoint):
-    *_, last = choose(laid_out(open_pool), f" {other_checkpoint} ")
-    assert parse_qs(json.loads(last["go"])["query"])["model"] == [str(other_checkpoint)]
+def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(open_pool, other_checkpoint):
+    built, folder = laid_out(open_pool), str(other_checkpoint)
+    *_, last = choose(built, f" {folder} ")
+    assert parse_qs(json.loads(last["go"])["query"])["model"] == [folder]
+    _, updates = page.open_at(built, {"model": folder})
+    menu = updates[built.views["models"].component]
+    assert menu["value"] == folder and menu["choices"] == ["tiny-en-es", folder]
 
 
 @pytest.mark.parametrize(("name", "lacks"), [
