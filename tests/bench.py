@@ -172,7 +172,7 @@ def named(demo):
     found = {}
     for block in demo.blocks.values():
         if isinstance(block, gr.HTML):
-            for name in block.elem_classes:
+            for name in " ".join(block.elem_classes).split():
                 found.setdefault(name, block)
     return found
 
