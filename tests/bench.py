@@ -31,7 +31,8 @@ PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Ben
 {"".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)}
 <link rel="stylesheet" href="/theme.css"><link rel="stylesheet" href="/style.css">
 <style>body {{ background: var(--body-background-fill); color: var(--body-text-color); }}
-#bench {{ display: flex; flex-direction: column; }} .block {{ padding: var(--block-padding); }}</style></head>
+#bench {{ display: flex; flex-direction: column; }}
+.block {{ position: relative; padding: var(--block-padding); }}</style></head>
 <body class="%s"><div class="gradio-container {CONTAINER}"><main class="main app">
 <h1 class="sr-only">Bench</h1><div class="bar"></div>
 <div class="tabitem"><div class="column" id="bench"></div></div>

@@ -13,7 +13,7 @@ from xformer.results import Judged, Message, UserError
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.handlers import Ask
+from xformer.ui.handlers import OFF, ON, Ask, end
 from xformer.ui.sentiment import many as part
 
 
@@ -195,6 +195,33 @@ def test_what_was_read_before_a_refusal_is_shown_and_can_be_saved(reader, monkey
     assert [row.label is None for row in seen["judged"]] == [False, True]
     last = Ask.always(reader, ENGLISH).answer(part.run, block="Good.\nVery good.", sheet=None, column=None)
     assert "serves 128 people at once" in last["problem"] and not last["stop"]["interactive"]
+
+
+def test_who_stops_keeps_what_was_read(reader, reviews, monkeypatch):
+    monkeypatch.setattr(texts, "CHUNK", 300)
+    ask, lines = Ask.always(reader, ENGLISH), "\n".join(review for _, review in reviews) + "\n"
+    said = {}
+    for answer in ask.answers(part.run, block=lines * 30, sheet=None, column=None):
+        said |= answer
+        if said["halt"] is not None and said["judged"]:
+            assert ask.answer(end, halt=said["halt"])["stop"] == OFF
+    read = sum(row.label is not None for row in said["judged"])
+    assert 0 < read < 360 and (said["stop"], said["keep"], said["halt"]) == (OFF, ON, None)
+    assert ENGLISH.html("texts_stopped") in said["result"]
+    assert ENGLISH.say("texts_unread", count=360 - read, of=360) in said["result"]
+    assert ENGLISH.say("texts_shown", shown=300, of=360) in said["result"]
+
+
+def test_a_file_goes_before_what_is_pasted_until_it_is_forgotten(reader):
+    ask, sheet = Ask.always(reader, ENGLISH), texts.parse("a.csv", b"title,text\nUp,Good film\nDown,Bad film\n")
+    of_file = ask.answer(part.run, block="Good.", sheet=sheet, column=0)
+    assert [row.text for row in of_file["judged"]] == ["Up", "Down"] and of_file["problem"] == ""
+    forgotten = ask.answer(part.forget)
+    assert forgotten["sheet"] is None and not forgotten["chosen"]["visible"] and forgotten["description"] == ""
+    pasted = ask.answer(part.run, block="Good.", sheet=None, column=None)
+    assert [row.text for row in pasted["judged"]] == ["Good."]
+    nothing = ask.answer(part.run, block=" ", sheet=None, column=None)
+    assert ENGLISH.say("error_texts_empty_pasted") in nothing["problem"] and nothing["stop"] == OFF
 
 
 def test_a_file_that_is_uploaded_is_read_and_deleted_even_if_it_is_broken(tmp_path):

@@ -11,16 +11,18 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import gradio as gr
 import pytest
 
 from tests.conftest import random_model
-from tests.pages import laid_out
+from tests.pages import laid_out, shown
 from xformer.commands import app
 from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.results import UserError
+from xformer.search import Options
 from xformer.serve import pool as models
 from xformer.serve.limits import Guard
 from xformer.serve.pool import Models, offered
@@ -29,7 +31,7 @@ from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import page
 from xformer.ui import translate as translation
 from xformer.ui.controls import LONGEST, in_steps
-from xformer.ui.handlers import Ask
+from xformer.ui.handlers import REFUSAL, Ask
 
 PATIENCE = 60  # seconds; a test that hangs fails
 
@@ -431,6 +433,54 @@ def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_th
     said, updates = page.open_at(built, {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"})
     assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
     assert [updates[one]["value"] for one in (built.sentence, built.tab, built.model)] == ["Hi.", "model", ""]
+
+
+def test_a_refused_link_tells_nothing_of_this_machine(built, tiny_classifier):
+    said = {page.open_at(built, {"model": name})[0].replace(name, "NAME", 1)
+            for name in (str(tiny_classifier), f"{tiny_classifier}-not", "owner/name")}
+    assert len(said) == 1 and "NAME is none of the models of this page" in said.pop()
+
+
+@pytest.mark.parametrize("any_name", [False, True])
+def test_only_where_any_model_may_be_named_the_menu_takes_what_is_typed(default, other_checkpoint, any_name):
+    with closing(Models(default, {"other-shape": other_checkpoint}, "cpu", any_name=any_name)) as running:
+        menu = laid_out(running).views["models"].component
+        assert menu.allow_custom_value == any_name == (menu.info is not None)
+
+
+def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(open_pool, other_checkpoint):
+    built, folder = laid_out(open_pool), str(other_checkpoint)
+    *_, last = choose(built, f" {folder} ")
+    assert parse_qs(json.loads(last["go"])["query"])["model"] == [folder]
+    _, updates = page.open_at(built, {"model": folder})
+    menu = updates[built.views["models"].component]
+    assert menu["value"] == folder and menu["choices"] == ["tiny-en-es", folder]
+
+
+@pytest.mark.parametrize(("name", "lacks"), [
+    ("other-shape", set()),
+    *((gru, {"positions.sentence", "principles", "whole", "bugs", "meanings"}) for gru in ("gru", "gru-attention"))])
+def test_another_model_draws_each_picture_of_each_tab_or_says_what_it_lacks(
+        default, other_checkpoint, generation_checkpoints, name, lacks):
+    """What nobody foresaw is raised here, or said in the sentence that is looked for."""
+    with (closing(Models(default, {"other-shape": other_checkpoint, **generation_checkpoints}, "cpu")) as running,
+          running.lease(name) as service):
+        made = laid_out(running)
+        translation, trace = service.translate_and_trace("The cat sleeps.", Options(beam=2))
+        refused, failed = set(), set()
+        for part, drawn in made.pictures.items():
+            if drawn.ask is not made.ask:
+                continue  # of another model than the page's
+            there = {one: component.value for one, component in drawn.inputs.items()}
+            given = {**there, **dict.fromkeys(drawn.flags, True), "trace": trace, "translation": translation}
+            for late in (False, True):
+                said = shown(drawn, service, late=late, **given).get(REFUSAL)
+                if said == ENGLISH.say("error_recurrent", model=name):
+                    refused.add(part)
+                elif said is not None:
+                    failed.add((part, said))
+        assert refused == lacks
+        assert not failed
 
 
 def test_choices_come_before_what_is_chosen(built):

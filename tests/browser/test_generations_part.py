@@ -5,60 +5,59 @@ from urllib.parse import parse_qs, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, idle, open_tab, translate
+from tests.browser.acts import choose_map, idle, translate
+from xformer.figures.generations import label
+from xformer.strings import ENGLISH
+
+say = ENGLISH.say
 
 
-def test_the_sentence_of_the_bar_goes_through_the_generations(same_page, learned_pairs):
-    page = same_page
-    open_tab(page, "training")
+def drawn(page, name):
+    return page.locator(f".{name}[data-drawn] .plot svg").first
+
+
+def test_the_sentence_of_the_bar_goes_through_the_generations_whose_training_is_watched(visit, learned_pairs):
+    page = visit("/?tab=training&form_model=pre-norm&form_moment=1&form_stack=encoder_self")
     rows = page.locator(".generations:visible .said")
     expect(rows).to_have_count(4)
-    expect(page.locator(".gen-pre-norm .title")).to_contain_text("alignment error 0.250")
-    expect(page.locator(".gen-gru-attention .title")).to_contain_text("alignment error 0.300")
+    for name, title in (("gru-attention", "alignment error 0.300"), ("post-norm", ""),
+                        ("pre-norm", "alignment error 0.250")):
+        expect(page.locator(f".gen-{name} .title")).to_be_visible()
+        expect(page.locator(f".gen-{name} .title")).to_contain_text(title)
     translate(page, learned_pairs[3][0])
     expect(page.locator(".block.gen-pre-norm")).to_contain_text(learned_pairs[3][0].split()[1])
     expect(rows).to_have_count(4)
-    page.get_by_role("button", name="What was measured").click()
-    page.locator(".gen-curves[data-drawn] .plot svg").first.wait_for()
-    page.get_by_role("button", name="Why attention replaced recurrence").click()
-    page.locator(".gen-times[data-drawn] .plot svg").first.wait_for()
-    page.get_by_test_id("Loss per piece-radio-label").click()
-    expect(page.get_by_role("img", name="Loss while they learn")).to_be_visible()
+    page.locator(".at-scores > button").click()
+    drawn(page, "gen-curves").wait_for()
+    page.locator(".at-costs > button").click()
+    drawn(page, "gen-times").wait_for()
+    page.get_by_test_id(f"{say('gen_curve_loss')}-radio-label").click()
+    expect(page.get_by_role("img", name=say("gen_plot_loss"))).to_be_visible()
     page.wait_for_url(lambda url: parse_qs(urlparse(url).query).get("gen_curve") == ["loss"])
 
-
-def test_a_training_is_watched_from_babble_to_its_end(same_page):
-    page = same_page
-    open_tab(page, "training")
-    page.get_by_test_id("Watch it form-radio-label").click()
-    now = page.locator(".course tr.now")
-    expect(now).to_contain_text("step 10")
-    slider = page.get_by_role("slider", name=re.compile("Moment of the training"))
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
+    # The other part opens at the moment of the address, and goes through the others.
+    page.get_by_test_id(f"{say('part_forming')}-radio-label").click()
+    now, title, grid = page.locator(".course tr.now"), page.locator(".form-view .title"), page.locator(".heads:visible")
+    expect(now).to_contain_text("step 0")
+    expect(title).to_contain_text(re.compile("^Encoder self-attention · layer 1 of 2 · head 1 of 2.*step 0"))
+    page.get_by_role("slider", name=re.compile(re.escape(say("form_moment")))).focus()
+    page.keyboard.press("ArrowRight")
     expect(now).to_contain_text("step 5")
-    expect(page.locator(".form-view .title")).to_contain_text("step 5")
-    page.get_by_role("button", name="Alignment error of the heads").click()
-    page.locator(".form-errors[data-drawn] .plot svg").first.wait_for()
-    page.locator(".form-controls, .controls").get_by_text("GRU (2014)", exact=True).locator("visible=true").click()
-    expect(page.get_by_text("This model has no attention").locator("visible=true").first).to_be_visible()
+    expect(title).to_contain_text("step 5")
+    idle(page)
+    choose_map(page, 2, 2, ".heads:visible")
+    expect(title).to_contain_text("layer 2 of 2 · head 2 of 2")
+    story = page.locator(".block.form-story")
+    before = story.text_content()
+    page.get_by_role("combobox", name=say("form_sentence")).locator("visible=true").click()
+    page.get_by_role("option").nth(1).click()
+    expect(story).not_to_have_text(before)
+    page.locator(".at-errors > button").click()
+    drawn(page, "form-errors").wait_for()
+
+    # A model without attention has no map to show.
+    page.locator(".controls").get_by_text(label("gru"), exact=True).locator("visible=true").click()
+    expect(page.get_by_text(say("no_maps_model")).locator("visible=true").first).to_be_visible()
     idle(page)
     expect(page.locator(".form-view")).to_be_hidden()
-    expect(page.locator(".heads:visible")).to_have_count(0)
-    page.set_viewport_size({"width": 375, "height": 800})
-    idle(page)
-    expect_fits(page, 375)
-    page.set_viewport_size({"width": 1280, "height": 900})
-
-
-def test_an_address_opens_a_moment(visit):
-    page = visit("/?tab=training&part=forming&form_model=pre-norm&form_moment=1&form_stack=encoder_self")
-    expect(page.locator(".course tr.now")).to_contain_text("step 0")
-    expect(page.locator(".form-view .title")).to_contain_text("step 0")
-    expect(page.locator(".form-view .title")).to_contain_text("Encoder")
-
-
-def test_an_address_opens_all_generations(visit):
-    page = visit("/?tab=training")
-    for name in ("gru-attention", "post-norm", "pre-norm"):
-        expect(page.locator(f".gen-{name} .title")).to_be_visible()
+    expect(grid).to_have_count(0)
