@@ -24,6 +24,7 @@ from xformer.tokenizer import NORMAL, Tokenizer, _field, _number
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
+PIECE = "<svg/onload=alert(5)>"  # of a vocabulary, which shows a space as another character
 # The elements that would have come of it.
 MADE = """() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"], img[src=x]')]
     .map(one => one.outerHTML)"""
@@ -39,7 +40,7 @@ def nothing_runs(page):
 def spiked(folder, tokenizer):
     """Write a checkpoint with markup in its name, in its scores and in two pieces, one of which always wins."""
     pieces = [_field(1, _field(1, piece.replace(" ", "▁").encode()) + struct.pack("<Bf", 2 << 3 | 5, 0.0)
-                     + _number(3, NORMAL)) for piece in (f" {IMG}", IMG)]
+                     + _number(3, NORMAL)) for piece in (f" {PIECE}", PIECE)]
     size = _field(2, _number(4, len(tokenizer) + len(pieces)))
     its_own = Tokenizer(b"".join((tokenizer.model, *pieces, size)))
     model = random_model("pre", its_own)
@@ -85,7 +86,7 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
         page = visit(f"/?{urlencode({**dict.fromkeys(keys_of(hostile), IMG), 'tab': 'principles'})}")
         nothing_runs(page)
         open_tab(page, "translate")
-        translate(page, f"{IMG} {SCRIPT} The cat sees")
+        translate(page, f"{IMG} {SCRIPT} The cat {PIECE}")
         expect(page.get_by_text(say("warning_markup"))).to_be_visible()
 
         # What the checkpoint holds, in every tab: at least its name.
@@ -93,7 +94,7 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
             open_tab(page, tab)
             nothing_runs(page)
             assert IMG in page.locator("body").inner_text(), tab
-        expect(page.locator(".view .drawing:visible")).to_contain_text("onerror=alert(1)")  # a piece that has markup
+        expect(page.locator(".view .drawing:visible")).to_contain_text(PIECE)
 
         # What is typed.
         submit(page, "inspected", f"{SVG} gato")
