@@ -145,10 +145,11 @@ class Bench:
         return self
 
     def mount(self, name, value=None, **how):
-        """Mount the component of this class, with a value, on this page, or on a new one of this width and theme."""
+        """Mount the component of this class, or this component, with a value, on this page, or on a new one of this
+        width and theme."""
         if how or self.language is None:
             self.open(**how)
-        component = self.components[self.language][name]
+        component = self.components[self.language][name] if isinstance(name, str) else name
         number = self.page.evaluate("given => mount(given)", {
             "classes": " ".join(component.elem_classes), "template": component.html_template,
             "code": component.js_on_load, "value": plain(value)})

@@ -9,9 +9,13 @@ import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 from tests.harness import ROOT
+from tests.pages import laid_out
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui.page import open_at
 
 MARKER = "xyzzymarker"
 # Ways to a script that the page could fall for, short enough for the small model, and two records for the store.
@@ -166,6 +170,19 @@ def test_markup_in_a_query_string_comes_back_in_no_page(app):
         query = urllib.parse.urlencode({key: MARKUP for key in [*keys, "deep_link", "view", "__theme", "nonsense"]})
         status, body, _ = app.get(f"{path}?{query}")
         assert status == 200 and MARKER not in body
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+@pytest.mark.parametrize("tab", ["principles", "attention", "sentiment", MARKUP])
+def test_markup_in_every_key_of_an_address_is_no_element_of_what_opens(running, reader, language, tab):
+    page = laid_out(running, reader, language)
+    said, updates = open_at(page, {**dict.fromkeys(page.controls, MARKUP), "tab": tab})
+    harmless(said)
+    assert "alert" in said, "nothing was refused"
+    for component, update in updates.items():
+        value = update.get("value") if isinstance(update, dict) else update
+        if isinstance(component, gr.HTML) and isinstance(value, str):
+            harmless(value)
 
 
 def test_markup_in_a_table_stays_text(app):
