@@ -8,6 +8,7 @@ nothing of another test is left in it.
 import json
 import mimetypes
 import re
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -35,7 +36,7 @@ PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Ben
 .block {{ position: relative; padding: var(--block-padding); }}</style></head>
 <body class="%s"><div class="gradio-container {CONTAINER}"><main class="main app">
 <h1 class="sr-only">Bench</h1><div class="bar"></div>
-<div class="tabitem"><div class="column" id="bench"></div></div>
+<div class="tabitem" role="tabpanel"><div class="column" id="bench"></div></div>
 </main></div>
 <script type="module">
 import {{state, tell}} from './scripts/{VERSION}/state.js';
@@ -49,7 +50,7 @@ window.mount = ({{classes, template, code, value}}) => {{
   block.className = `block ${{classes}}`;
   block.innerHTML = `<div class="html-container"><div class="prose gradio-style ${{classes}}"></div></div>`;
   document.getElementById('bench').append(block);
-  const element = block.querySelector('.prose'), props = {{value}};
+  const element = block.querySelector('.prose'), props = {{value}}, first = {{}};
   const written = () => Function('value', `return \\`${{template}}\\``)(props.value);
   let before = element.innerHTML = written();
   const show = value => {{
@@ -58,10 +59,13 @@ window.mount = ({{classes, template, code, value}}) => {{
     if (now !== before) element.innerHTML = before = now;
     for (const [names, call] of watchers) if (names.includes('value')) call();
   }};
-  const trigger = (name, data = {{}}) => told.push([name, JSON.parse(JSON.stringify(data))]);
+  const trigger = (name, data = {{}}) => {{
+    first[name] ??= data;
+    told.push([name, JSON.parse(JSON.stringify(data))]);
+  }};
   const watch = (names, call) => watchers.push([[names].flat(), call]);
   Function('element', 'trigger', 'props', 'watch', code ?? '')(element, trigger, props, watch);
-  return window.mounted.push({{show, told}}) - 1;
+  return window.mounted.push({{show, told, first}}) - 1;
 }};
 document.body.dataset.ready = true;
 </script></body></html>"""
@@ -127,6 +131,11 @@ class Mounted:
         """The events that it has triggered so far, and their data."""
         return [(name, data) for name, data in self.page.evaluate(f"mounted[{self.number}].told")]
 
+    def sent_late(self, name):
+        """What Gradio sends of the last of several events of a name, if it waited for an answer to those before: the
+        data that came with the first."""
+        return self.page.evaluate("([number, name]) => mounted[number].first[name]", [self.number, name])
+
 
 class Bench:
     """Where scripts are mounted. components: by language, the components of a page, as `named` gives them."""
@@ -178,12 +187,14 @@ def plain(value):
 
 
 def named(demo):
-    """The components of a page that scripts draw, and other HTML, by each of their classes; the first of a class."""
-    found = {}
+    """The components of a page that scripts draw, and other HTML, by each of their classes: "view", and where several
+    have it, the others as "view 2", "view 3", …"""
+    found, counts = {}, Counter()
     for block in demo.blocks.values():
         if isinstance(block, gr.HTML):
             for name in " ".join(block.elem_classes).split():  # several may be one text
-                found.setdefault(name, block)
+                counts[name] += 1
+                found[name if counts[name] == 1 else f"{name} {counts[name]}"] = block
     return found
 
 

@@ -1,8 +1,10 @@
 """Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
 
 import html
+import json
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -273,6 +275,68 @@ def test_a_model_too_large_to_be_made_again_is_said_to_be(running, learned_pairs
         running.ask(Begin(*learned_pairs[1], Head("cross", 1, 1)))
 
 
+# What the tab draws
+
+FOLDED = {"vectors": {"inputs", "checked", "vectors", "values", "output"}, "reshape": {"reshape"}, "map": {"map"},
+          "rest": {"strips", "sums", "units", "firing", "course"}, "variance": {"variance"},
+          "split": {"costs", "splits"}, "slice": {"slices", "sliced"}, "initial": {"initial"}}
+
+
+@pytest.fixture
+def drawn(running, learned_pairs):
+    """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
+    pictures, trace = laid_out(running).pictures["principles"], running.trace(*learned_pairs[0])
+    closed = dict.fromkeys(pictures.flags, False)
+    return lambda **values: shown(pictures, running, trace=trace, **{**closed, **values})
+
+
+def title(picture):
+    """The title of a figure as it is sent."""
+    return html.unescape(json.loads(picture["figure"])["layout"]["title"]["text"])
+
+
+@pytest.mark.parametrize(("fold", "names"), FOLDED.items(), ids=FOLDED)
+def test_what_is_folded_is_drawn_where_somebody_opens_it(drawn, fold, names):
+    at_first = {"scores", "summary", "query"}
+    assert {*drawn()} & {*at_first, *names} == at_first
+    assert {*drawn(**{f"{fold}_open": True})} >= names
+
+
+def test_all_pictures_are_those_of_the_piece_that_asks(drawn):
+    pictures = drawn(query=1, vectors_open=True, slice_open=True, rest_open=True)
+    asks = "after <s> → predicts El"
+    assert asks in html.unescape(pictures["scores"])
+    assert title(pictures["vectors"]).startswith(f"{asks}: q (1 × 8) and K (")
+    assert title(pictures["values"]).endswith("and the weighted sum a (1 × 8)")
+    assert title(pictures["output"]).startswith("a W_O (1 × 32)")
+    assert title(pictures["slices"]) == f"{asks}: what each slice of x gives to q (1 × 8)"
+    assert title(pictures["strips"]).startswith("<s>, layer 2: the state (1 × 32)")
+    assert "Multiplied out with all 32 numbers, and b_Q added" in pictures["checked"]
+    assert "All slices and b_Q add up to" in pictures["sliced"]
+
+
+def test_what_follows_the_head_is_told_of_the_piece_that_asks(drawn):
+    pictures = drawn(rest_open=True, reshape_open=True, initial_open=True)
+    assert title(pictures["strips"]).startswith("El, layer 2: the state (1 × 32)")
+    assert "units that fire most on El" in title(pictures["units"])
+    assert re.search(r">Of 64 units, \d+ fire on El", pictures["firing"])
+    assert len(json.loads(pictures["course"]["figure"])["data"]) == 10
+    assert re.fullmatch(r"Queries \d × 32, cut into 4 × \d × 8", title(pictures["reshape"]))
+    assert pictures["initial"].partition("<tbody>")[2].count("<tr") == 12
+
+
+def test_another_stack_has_its_own_mask_which_may_be_lifted(running, learned_pairs):
+    pictures, trace, made = laid_out(running).pictures["principles"], running.trace(*learned_pairs[0]), {}
+    draw = partial(shown, pictures, running, made=made, trace=trace, **{
+        **dict.fromkeys(pictures.flags, False), "map_open": True})
+    draw()
+    other = draw(first_stack="decoder_self")
+    assert other["mask"]["value"] == "future" and "Padding and future" in title(other["map"])
+    lifted = draw(first_stack="decoder_self", mask="none")
+    assert re.search("Without the future mask, .+ % of the look goes to pieces", lifted["summary"])
+    assert "None · β = 0.354" in title(lifted["map"])
+
+
 # The trained additive attention
 
 def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(generations, learned_pairs):
@@ -330,6 +394,22 @@ def test_a_title_of_which_nothing_can_be_read_is_named_by_its_line(running, titl
     assert f"Line 4: the model can read nothing of the title “{title}”; write English words." in said
     said = Ask.always(running, ENGLISH).answer(tab.look_up, records="The cat: one\nThe dog: two", store_query=title)
     assert "Line" not in said["problem"] and said["problem"]
+
+
+def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
+    ask, records = Ask.always(running, ENGLISH), "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands"
+    matches = ask.answer(tab.look_up, records=records, store_query="The cat")["matches"]
+    soft, hard = (ask.answer(tab.retrieve, matches=matches, store_power=power)["table"] for power in (0, 6))
+    assert "The softmax blends; the largest share" in soft and len(cells(soft)) == 3
+    assert cells(soft)[0][0] == "The cat" and '<p class="large" lang="en">it &lt;b&gt;purrs</p>' in soft
+    assert "The argmax retrieves one record, “The cat”, with weight 100 %" in hard
+
+
+def test_before_a_query_nothing_is_shown_and_a_bad_record_is_named(running):
+    ask = Ask.always(running, ENGLISH)
+    assert "table" not in ask.answer(tab.retrieve, matches=None, store_power=0)
+    said = ask.answer(tab.look_up, records="no colon here", store_query="The cat")
+    assert "Line 1, “no colon here”, is no record" in said["problem"] and "matches" not in said
 
 
 def test_the_store_retrieves_one_record_or_blends_them():

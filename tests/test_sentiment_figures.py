@@ -313,6 +313,21 @@ def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(running
     assert texts == ["A dull film.", "Two hours wasted."]
 
 
+def test_of_a_text_that_is_too_long_both_ends_are_read_and_what_is_cut_is_said(ask):
+    answer = judge(ask, "a great film and a story " * 333 + "not bad")
+    assert "The text is longer than the model reads" in answer["verdict"]
+    assert re.search(r'class="cut">\[[\d,]+ pieces left out here\]', answer["effects"])
+
+
+def test_markup_in_a_review_is_told_and_shown_as_text(running, ask):
+    text = "A <img src=x onerror=alert(1)> great <b>film</b>."
+    answer = judge(ask, text)
+    assert "The text looks like HTML" in answer["verdict"]
+    assert not re.search("<(img|b>)", answer["effects"]) and "&lt;" in answer["effects"]
+    edited = ask.answer(tab.follow, attribution=answer["attribution"], text=f"{text} <script>alert(2)</script>")
+    assert "<ins>&lt;script&gt;alert(2)&lt;/script&gt;</ins>" in edited["moves"]
+
+
 @pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (3600.0, False)])
 def test_progress_is_shown_once_it_takes_long(ask, monkeypatch, patience, shown):
     monkeypatch.setattr(tab, "PATIENCE", patience)
@@ -339,6 +354,16 @@ def test_every_pair_is_read_by_the_model_and_counted(running):
         html = tab.read_pair(running, SPANISH, number=number)["pair"]
         assert tab.PAIRS[number]["look"]["es"] in html
         assert f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}." in html
+
+
+def test_each_text_of_a_pair_has_its_verdict_and_what_it_should_be(running):
+    number = next(i for i, pair in enumerate(tab.PAIRS) if pair["name"]["en"] == "Negation")
+    sections = tab.read_pair(running, ENGLISH, number=number)["pair"].split("<section")[1:]
+    pairs = zip(sections, tab.PAIRS[number]["texts"], strict=True)
+    for section, wanted in pairs:
+        (judged,) = running.classify([wanted["text"]])
+        assert f"{judged.label} <b>{100 * judged.probability:.1f} %</b>" in section
+        assert ("The model gets this right." in section) == (judged.label == wanted["label"])
 
 
 def test_without_a_classifier_the_tab_says_what_to_do():

@@ -36,7 +36,7 @@ def named(page, plot):
     return page.locator(f".{plot} :is(.legendtext, .annotation-text)")
 
 
-def said(key, language=ENGLISH, **values):
+def said(key, language=ENGLISH, /, **values):
     """A pattern of the text of a key, in which anything stands for the values that are not given."""
     pieces = re.split(r"\{(\w+)[^}]*\}", language.texts[key])
     return re.compile("".join(
