@@ -123,12 +123,10 @@ def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     page.keyboard.press("Enter")
     idle(page)
     assert page.evaluate("document.activeElement.closest('.whole-pass') !== null")
-
-
-def test_a_group_of_radio_buttons_is_one_stop_and_arrow_keys_choose_in_it(visit):
-    page = visit("/?tab=positions")
+    tab(page, "positions").click()
+    idle(page)
     group = page.locator("[role=tabpanel]:visible fieldset:has(input[type=radio]:checked)").first
-    radios = group.locator("input[type=radio]")
+    radios = group.locator("input[type=radio]")  # a group is one stop, and arrow keys choose in it
     chosen = radios.evaluate_all("radios => radios.findIndex(radio => radio.checked)")
     radios.nth(chosen).focus()
     for step in (1, 2):
@@ -235,7 +233,7 @@ def test_steps_back_that_come_before_the_page_has_arrived_end_where_they_lead(vi
     assert page.evaluate("history.length") == before, "steps back are no steps of their own"
 
 
-def test_what_was_typed_and_what_was_asked_outlive_a_reload(visit, learned_pairs):
+def test_what_is_typed_and_what_is_asked_outlive_a_reload(visit, learned_pairs):
     page = visit("/?text=" + quote(learned_pairs[2][0]))
     field = sentence_field(page)
     page.route("**/queue/data*", lambda route: None)
@@ -256,21 +254,18 @@ def test_what_was_typed_and_what_was_asked_outlive_a_reload(visit, learned_pairs
     page.reload()
     expect_spanish(page, learned_pairs[1][1])
     expect(field).to_have_value(learned_pairs[1][0])
-
-
-def test_what_is_typed_while_the_page_opens_stays(visit, learned_pairs):
-    page, answers = visit(), []
+    idle(page)
+    answers = []
     page.route("**/queue/data*", lambda route: answers.append(route))
     with page.expect_request("**/queue/data*"):
         page.reload()
-    field = sentence_field(page)
-    type_into(field, learned_pairs[1][0])
+    type_into(field, learned_pairs[3][0])  # while the page opens
     assert not page.evaluate(f"{STATE}.then(state => state.settled)")
     for answer in answers:
         answer.continue_()
     page.unroute("**/queue/data*")
     idle(page)
-    expect(field).to_have_value(learned_pairs[1][0])
+    expect(field).to_have_value(learned_pairs[3][0])
 
 
 def test_the_page_is_whole_in_spanish(visit, learned_pairs):
