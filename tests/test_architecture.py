@@ -41,10 +41,9 @@ BELOW = {
     "xformer": {"serve", "hub", "results", "viewing"},
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
-CROSS_CUTTING = {"axe", "benchmarks", "command_line", "copies", "evidence", "fuzz", "gate", "gradio_answers", "habits",
-                 "hosting", "hub_address", "killed_copy", "markup_in_fields", "model_menu", "packaging", "projector",
-                 "races", "reach", "readme", "reverse", "risk", "safety", "scripts", "shared_script", "shifts",
-                 "strangers"}
+CROSS_CUTTING = {"benchmarks", "command_line", "copies", "evidence", "findings", "fuzz", "gate", "habits", "hosting",
+                 "hub_address", "killed_copy", "markup", "markup_in_fields", "model_menu", "packaging", "projector",
+                 "races", "readme", "reverse", "risk", "safety", "scripts", "strangers", "walk"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
@@ -222,11 +221,9 @@ def test_tests_are_named_after_what_they_test():
     tests on the bench by a part or a script."""
     names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
     scripts = {path.stem for path in (ROOT / "assets").glob("*.js")}
-    ends = re.compile("_(tab|part|script)$")
-    others = {*stems("tests") - names}
-    others |= {name for name in stems("tests/browser") if ends.sub("", name) not in names}
-    others |= {name for name in stems("tests/scripts") if ends.sub("", name) not in names | scripts}
-    assert others == CROSS_CUTTING
+    journeys = {re.sub("_(tab|part)$", "", name) for name in stems("tests/browser")}
+    benched = {name.removesuffix("_script") for name in stems("tests/scripts")}
+    assert (stems("tests") | journeys | benched - scripts) - names == CROSS_CUTTING
 
 
 WAYS_TO_IMPORT = {"__init__": "", "a": "from xformer import b\nimport numpy.linalg", "b": """

@@ -9,7 +9,6 @@ import pytest
 from tests.browser.acts import idle, watch
 from tests.chromium import counting, patience
 
-
 MOST = 50  # journeys that every change waits for; a new one replaces one
 
 
@@ -17,8 +16,8 @@ MOST = 50  # journeys that every change waits for; a new one replaces one
 def pytest_collection_modifyitems(config, items):
     here = [item for item in items if Path(__file__).parent in item.path.parents]
     if len(here) > MOST and not config.option.markexpr:
-        raise pytest.UsageError(f"There are {len(here)} journeys; {MOST} at most are asked of every change. Replace one, "
-                                "or ask it on the bench: CONTRIBUTING.md says where a test goes.")
+        raise pytest.UsageError(f"There are {len(here)} journeys; {MOST} at most are asked of every change. Replace "
+                                "one, or ask it on the bench: CONTRIBUTING.md says where a test goes.")
 
 
 @pytest.fixture(scope="session")
