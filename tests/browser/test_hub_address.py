@@ -7,7 +7,9 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, idle, open_tab, translate, watch
 from tests.chromium import patience
+from xformer.strings import ENGLISH
 
+say = ENGLISH.say
 SPACE = "https://huggingface.co/spaces/me/page"
 # What the Hub does: it hands its query on when it opens the frame, and shows what the frame says of it.
 HUB = """<!doctype html><iframe name="space" width="1200" height="850"></iframe><script>
@@ -76,10 +78,11 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     outside, page = framed(f"{SPACE}?{urlencode(asked)}")
     # The query of the Hub's address reached the page, and what is told is that again, and no step on the way.
     expect(page.locator(".view .title")).to_contain_text("layer 1 of 2")
-    expect(page.get_by_label("English sentence")).to_have_value(first)
+    expect(page.get_by_label(say("sentence"))).to_have_value(first)
     outside.wait_for_function("told.length > 0")
     assert told(outside) == [shown(page)] and asked.items() <= shown(page).items()
 
+    # Each change is told: a tab, a sentence.
     open_tab(page, "translate")
     outside.wait_for_url("**tab=translate**")
     translate(page, second)
@@ -89,7 +92,7 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     assert told(outside)[-1] == shown(page)
 
     # What names an address is a step of its own, and so is Back.
-    page.get_by_role("button", name="Open layer 2, head 1 in Attention").click()
+    page.get_by_role("button", name=say("strip_open", where=say("finder_where", layer=2, head=1))).click()
     outside.wait_for_url("**tab=attention**")
     idle(page)
     outside.go_back()
@@ -103,41 +106,7 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     # Whoever is given the Hub's address sees the same.
     outside.reload()
     page = arrived(outside)
-    expect(page.get_by_label("English sentence")).to_have_value(second)
-    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text("Translate")
+    expect(page.get_by_label(say("sentence"))).to_have_value(second)
+    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text(say("tab_translate"))
     outside.wait_for_function("told.length > 0")
     assert told(outside) == said[-1:]
-
-
-def test_an_address_that_is_opened_is_told_before_the_page_shows_it(framed):
-    outside, page = framed(SPACE)
-    outside.wait_for_function("told.length > 0")
-    page.evaluate("""() => {
-        const button = document.createElement('button');
-        button.dataset.address = JSON.stringify({tab: 'model', nonsense: '1'});  // the page leaves that out soon
-        document.querySelector('.bar').append(button);
-        button.click();
-    }""")
-    outside.wait_for_function("told.length > 1")
-    before, opened = told(outside)[:2]
-    assert opened == {**before, "tab": "model", "nonsense": "1"}
-
-
-def test_no_other_page_that_frames_this_one_is_told(framed, address, learned_pairs):
-    outside, page = framed(f"{address}/framing.html")
-    translate(page, learned_pairs[1][0])
-    expect_spanish(page, learned_pairs[1][1])
-    page.wait_for_url("**text=The+dog**")
-    idle(page)
-    assert outside.evaluate("told") == []
-
-
-def test_a_page_of_its_own_tells_nobody(visit, learned_pairs):
-    page = visit(before=lambda page: page.add_init_script("""window.posted = [];
-        window.postMessage = (message, ...rest) => posted.push([message, ...rest]);"""))
-    translate(page, learned_pairs[1][0])
-    page.wait_for_url("**text=The+dog**")
-    open_tab(page, "model")
-    page.wait_for_url("**tab=model**")
-    idle(page)
-    assert page.evaluate("posted.filter(([message]) => message?.queryString !== undefined)") == []

@@ -8,6 +8,7 @@ from tests.chromium import counting, patience
 from tests.harness import PROXY, Copies
 
 
+@pytest.mark.night
 @pytest.mark.server
 @pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
 def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_checkpoint, learned_pairs, tmp_path):
