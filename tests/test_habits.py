@@ -1,4 +1,4 @@
-"""What tests may not do, sleep; and how long functions and signatures may be."""
+"""What tests may not do: sleep, and look for wordings; and how long functions and signatures may be."""
 
 import ast
 import sys
@@ -7,6 +7,7 @@ import pytest
 
 from tests import harness
 from tests.harness import ROOT, App, patience, wait_until
+from xformer.strings import ENGLISH, SPANISH
 
 MOST_LINES = 80  # of a function
 MOST_PARAMETERS = 10  # besides self and cls
@@ -37,6 +38,26 @@ def test_no_test_sleeps_or_turns_in_a_loop_that_does_nothing():
     idle = [line for path in sorted((ROOT / "tests").rglob("*.py")) if path.name not in WAITS
             for line in idle_lines(path)]
     assert not idle
+
+
+LOOKS = {"get_by_role", "get_by_text", "get_by_label", "get_by_placeholder", "filter", "to_have_text",
+         "to_contain_text"}  # how a test looks for what is written on the page
+
+
+def written_out(path):
+    """List the lines of a module of tests that look for a text of the page, of two words at least, by its words."""
+    texts = {text for language in (ENGLISH, SPANISH) for text in language.texts.values() if " " in text}
+    for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(one, ast.Call) and called(one) in LOOKS:
+            given = [*one.args, *(word.value for word in one.keywords)]
+            yield from (f"{path.relative_to(ROOT)}:{part.lineno} {part.value}" for part in given
+                        if isinstance(part, ast.Constant) and part.value in texts)
+
+
+def test_texts_of_the_page_are_looked_for_by_their_keys():
+    """So that a better wording breaks nothing."""
+    paths = [path for folder in ("browser", "scripts") for path in sorted((ROOT / "tests" / folder).glob("*.py"))]
+    assert not [line for path in paths for line in written_out(path)]
 
 
 def functions():

@@ -146,7 +146,7 @@ def expect_spanish(page, text):
 def open_attention(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
-    page.get_by_role("tab", name="Attention").click()
+    page.get_by_role("tab", name=ENGLISH.say("tab_attention")).click()
     # Until the picture is that of this sentence, which its title does not say.
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.view .line.column .token')]

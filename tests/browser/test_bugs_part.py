@@ -52,7 +52,7 @@ def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
                   f"&bug_head=decoder_self.1.2&bug_guess={bug}")
     texts = patient(again, "C")
     expect(again.locator(".bugs-reply code")).to_have_text(CODE[bug])
-    expect(again.locator(".bug-after .title")).to_contain_text("Decoder self-attention")
+    expect(again.locator(".bug-after .title")).to_contain_text(say("decoder_self"))
     rows = json.loads(saved(again, texts.get_by_role("button", name="Save as JSON").click)[0])["rows"]
     healthy, ill = (running.ask(Examine(*learned_pairs[4], one)).text for one in ("", bug))
     assert rows == [[say("bugs_healthy"), healthy], [say("bugs_ill", letter="C"), ill]]

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, idle, translate, watch
+from tests.browser.acts import expect_spanish, idle, sentence_field, translate, watch
 from tests.chromium import counting, patience
 from tests.harness import PROXY, Copies
 
@@ -19,7 +19,7 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
         watch(page)
         page.goto(copies.address)
         # Nothing of the page is in this browser yet, and a copy may still be at its start.
-        page.get_by_role("textbox", name="English sentence").wait_for(timeout=90_000)
+        sentence_field(page).wait_for(timeout=90_000)
         translate(page, learned_pairs[0][0])
         expect_spanish(page, learned_pairs[0][1])
         idle(page)
@@ -32,7 +32,7 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
         assert page.evaluate("window.before") is True
         other = copy_of(context)
         assert other != name
-        expect(page.get_by_role("textbox", name="English sentence")).to_have_value(learned_pairs[1][0])
+        expect(sentence_field(page)).to_have_value(learned_pairs[1][0])
 
         # The first copy takes as long to begin as the machine is busy; without it there would be nobody to go on with.
         copies.wait_for(f"{name} serves again")
@@ -41,7 +41,7 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
             translate(page, learned_pairs[2][0])
         copies.kill(other)
         copies.wait_for(f"{other} ended and is started again")
-        expect(page.get_by_role("textbox", name="English sentence")).to_have_value(learned_pairs[2][0])
+        expect(sentence_field(page)).to_have_value(learned_pairs[2][0])
         expect_spanish(page, learned_pairs[2][1])
         context.close()
 

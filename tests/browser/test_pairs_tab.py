@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import choose_map, idle, open_menu, open_tab, type_into
+from tests.browser.acts import choose_map, idle, open_menu, open_tab, sentence_field, type_into
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
@@ -95,5 +95,5 @@ def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_open
     expect(page.locator(".block.summary").filter(has_text="by the corpus formula")).to_be_visible()
     expect(table.locator("tbody tr")).to_have_count(20)
     table.get_by_role("button", name="i was waiting for tom", exact=True).click()
-    expect(page.get_by_label("English sentence")).to_have_value("i was waiting for tom")
+    expect(sentence_field(page)).to_have_value("i was waiting for tom")
     expect(page.locator(".translation .piece").first).to_be_visible()

@@ -94,12 +94,12 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
         expect(section.locator(".verdict")).to_have_text(f"{one.label} {share(one.probability)}")
     unfold(page, "calibration_title")
     figure = page.locator(".picture.calibration[data-drawn]")
-    expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text("confidence (%)")
+    expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text(say("calibration_confidence"))
     found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
     assert found["checkpoint"] == {"name": reader.info.name, "identity": reader.info.identity}, "not the page's model"
     assert found["model"].startswith("measured · pre-norm · 2 layers × 4 heads")
     unfold(page, "shares_title")
-    expect(page.locator(".block.shares .js-plotly-plot .annotation-text").first).to_have_text("accuracy (%)")
+    expect(page.locator(".block.shares .js-plotly-plot .annotation-text").first).to_have_text(say("shares_accuracy"))
 
 
 def test_a_review_that_is_typed_while_the_first_is_judged_stays_and_a_link_opens_it(visit):

@@ -308,5 +308,5 @@ def test_what_each_piece_does_is_shown_in_two_ways(panel):
     before = words.all_inner_texts()
     ways.nth(1).click()
     assert words.all_inner_texts() != before
-    expect(panel.locator(".inputs .sub")).to_contain_text("Integrated gradients")
+    expect(panel.locator(".inputs .sub")).to_contain_text(say("why_way_1"))
     expect(ways.nth(1)).to_be_focused()

@@ -154,7 +154,7 @@ def test_a_phone_and_the_dark_have_all_of_it(opened, trace, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("isDark()") is (scheme == "dark")
     expect(page.locator("#arcs" if width == 375 else "#heatmap")).to_be_checked()
-    expect(page.locator("h1")).to_have_text("Mapas de atención")
+    expect(page.locator("h1")).to_have_text(SPANISH.say("html_title_any"))
     page.fill("#search", "tom")
     page.check("#heatmap")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
