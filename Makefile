@@ -20,7 +20,7 @@ full: .venv/dev .venv/chromium .venv/haproxy style
 	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO) -m "not night"
 
 # What need not be known before the next morning.
-night: .venv/dev .venv/chromium
+night: .venv/dev .venv/chromium .venv/haproxy
 	$(BIN)/python -m pytest $(IN_TWO) -m night
 
 # After each change: style, and the tests that concern what has changed since the last commit, but for the slow ones.

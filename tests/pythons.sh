@@ -22,7 +22,7 @@ for version in 3.10 3.11 3.12 3.13 3.14; do
         "$bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt" \
         "$bin/ruff check ." \
         "$bin/mypy --python-version $version" \
-        "$bin/python -m pytest -n 2 --dist loadfile --ignore=tests/browser -m 'not server and not slow'"; do
+        "$bin/python -m pytest -n 2 --dist loadfile -m 'not browser and not server and not slow and not full and not night'"; do
         eval "$step" || { failed=$step status=1; break; }
     done
     said+=("$version: ${failed:+failed: }${failed:-all passed}")
