@@ -128,8 +128,8 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
 
 
 def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
-    """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which all stand
-    that are of learning: there the twin is."""
+    """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand
+    all that are of learning: there the twin is."""
     lines = shipped().decode().splitlines(keepends=True)
     english, spanish = set(), {}
     for line in lines:
