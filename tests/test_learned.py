@@ -43,16 +43,19 @@ def words_of(text):
     return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower().replace("’", "'"))
 
 
-def cosine(text, number, pairs, side):
-    """By the definition: the cosine of two dictionaries of tf · idf."""
+def cosines(text, pairs, side):
+    """By the definition: of each pair, the cosine of two dictionaries of tf · idf."""
     known = [Counter(words_of(pair[side])) for pair in pairs]
+    met = Counter(word for one in known for word in one)
 
     def vector(counts):
-        return {word: tf * math.log((len(pairs) + 1) / (sum(word in one for one in known) + 1))
-                for word, tf in counts.items()}
-    one, other = vector(Counter(words_of(text))), vector(known[number])
-    lengths = math.hypot(*one.values()) * math.hypot(*other.values())
-    return sum(weight * other.get(word, 0) for word, weight in one.items()) / lengths if lengths else 0.0
+        return {word: tf * math.log((len(pairs) + 1) / (met[word] + 1)) for word, tf in counts.items()}
+
+    def cosine(one, other):
+        lengths = math.hypot(*one.values()) * math.hypot(*other.values())
+        return sum(weight * other.get(word, 0) for word, weight in one.items()) / lengths if lengths else 0.0
+    one = vector(Counter(words_of(text)))
+    return [cosine(one, vector(other)) for other in known]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +72,9 @@ def test_the_nearest_are_those_of_a_search_through_all_pairs(few, side):
                  "xyzzy of"]:
         found = made.nearest(text)
         near, best = found.near, {}
-        for number, pair in enumerate(few):  # one for each source
+        for pair, value in zip(few, cosines(text, few, side), strict=True):  # one for each source
             source = plain(pair[side])
-            best[source] = max(best.get(source, 0), cosine(text, number, few, side))
+            best[source] = max(best.get(source, 0), value)
         wanted = sorted((value for value in best.values() if value >= learned.LEAST), reverse=True)[:10]
         assert [one.similarity for one in near] == pytest.approx(wanted, abs=2e-5)
         assert [best[plain(one.source)] for one in near] == pytest.approx(wanted, abs=2e-5)
@@ -125,13 +128,20 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
 
 
 def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
-    spanish = {}
-    for english, text, _ in (line.split("\t") for line in shipped().decode().splitlines()):
-        spanish.setdefault(key(text), []).append(english)
+    """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand
+    all that are of learning: there the twin is."""
+    lines = shipped().decode().splitlines(keepends=True)
+    english, spanish = set(), {}
+    for line in lines:
+        source, target, _ = line.split("\t")
+        english.add(key(source))
+        spanish.setdefault(key(target), []).append(source)
     twins = {one.english: one.twin for one in lecture.read() if one.twin}
     assert {one.english for one in lecture.read() if key(one.reference) in spanish} == {*twins}
     assert all(twin in spanish[key(one.reference)] for one in lecture.read() if (twin := one.twin))
-    made = Index(shipped(), 0)
+    assert english.isdisjoint(key(one.english) for one in lecture.read())
+    made = Index("".join(line for i, line in enumerate(lines) if i % 10 == 0 or "learn" in line).encode(), 0)
+    assert len(made.ends) < len(lines) / 8
     assert not [one.english for one in lecture.read() if made.nearest(one.english, 1).same]
     assert made.nearest("when did you learn to swim", 1).near[0].source == twins["when did you learn to swim"]
 
