@@ -119,7 +119,7 @@ class Mounted:
     def show(self, value):
         """Give the script an answer; -> this, when the page is steady."""
         self.page.evaluate("([number, value]) => mounted[number].show(value)", [self.number, plain(value)])
-        steady(self.page)
+        settle(self.page)
         return self
 
     def save(self, kind):
@@ -162,13 +162,13 @@ class Bench:
         number = self.page.evaluate("given => mount(given)", {
             "classes": " ".join(component.elem_classes), "template": component.html_template,
             "code": component.js_on_load, "value": plain(value)})
-        steady(self.page)
+        settle(self.page)
         return Mounted(self.page, number)
 
     def resize(self, width, height=900):
         """Give the window another size."""
         self.page.set_viewport_size({"width": width, "height": height})
-        steady(self.page)
+        settle(self.page)
 
     def run(self, script, function, *values):
         """Call a function that a script of assets/ exports, as others that stand on the page do."""
@@ -179,6 +179,14 @@ class Bench:
     def call(self, function, *values):
         """What a function of assets/page.js returns for these values."""
         return self.page.evaluate("([name, values]) => ofPage[name](...values)", [function, plain(values)])
+
+
+def settle(page):
+    """Wait until a page is steady, with the script of Plotly where a figure has begun to fetch it."""
+    steady(page)
+    if page.evaluate("!window.Plotly && !!document.querySelector('script[src$=\"plotly.js\"]')"):
+        page.wait_for_function("window.Plotly")
+        steady(page)
 
 
 def plain(value):
