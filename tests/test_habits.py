@@ -1,6 +1,7 @@
 """What tests may not do: sleep, and look for wordings; and how long functions and signatures may be."""
 
 import ast
+import re
 import sys
 
 import pytest
@@ -100,3 +101,10 @@ def test_an_app_that_has_started_tells_how_long_that_took(monkeypatch, tmp_path)
     monkeypatch.setattr(harness, "starts", [0.0])
     with App(tmp_path, command=[sys.executable, "-c", "print('It is served')"], ready="It is served"):
         assert 0 < harness.starts[-1] < harness.LONGEST_START
+
+
+def test_the_tests_that_were_tried_on_faults_are_there():
+    named = re.findall(r"`(tests/[\w/]+\.py)` `(\w+)`", (ROOT / "tests" / "FAULTS.md").read_text(encoding="utf-8"))
+    assert len(named) >= 40
+    assert not [f"{file} {test}" for file, test in named
+                if f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8")]
