@@ -483,6 +483,13 @@ def test_another_model_draws_each_picture_of_each_tab_or_says_what_it_lacks(
         assert not failed
 
 
+def test_sizes_and_towers_are_those_of_the_other_model(built):
+    _, updates = page.open_at(built, {"model": "other-shape"})
+    assert updates[built.controls["d_model"].component]["value"] == 48
+    towers = updates[built.views["model.architecture.towers"].component]
+    assert [towers.count(f'data-stack="{stack}"') for stack in ("cross", "encoder_self")] == [1, 3]
+
+
 def test_choices_come_before_what_is_chosen(built):
     _, updates = page.open_at(built, {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
     choices, values = in_steps(updates)
