@@ -73,7 +73,7 @@ def idle(page):
     It has then no request without an answer, no script that loads, no frame, timer of half a second or less, or
     transition to come; what is not on the page now will not come by itself.
     """
-    page.bring_to_front()  # a page behind another draws nothing
+    getattr(page, "page", page).bring_to_front()  # a page behind another draws nothing, nor does a frame in it
     wait_until_settled(page)
     steady(page)
     until = time.monotonic() + patience()
