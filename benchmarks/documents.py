@@ -37,15 +37,11 @@ def written(text: str, template: str, values: dict[str, Any]) -> str:
     Raises LookupError where it stands nowhere.
     """
     pieces = [re.escape(piece).replace(r"\ ", r"\s+") for piece in FIELD.split(template)[::2]]
-    pattern = re.compile("".join(f"{piece}({NUMBER})" for piece in pieces[:-1]) + pieces[-1])
+    pattern = re.compile(NUMBER.join(f"({piece})" for piece in pieces))
     fields = [("{" + field + "}").format(**values) for field in FIELD.findall(template)]
 
     def fill(match: re.Match[str]) -> str:
-        said, end = match[0], match.start()
-        for i in reversed(range(len(fields))):
-            first, last = (place - end for place in match.span(i + 1))
-            said = said[:first] + fields[i] + said[last:]
-        return said
+        return "".join(piece + field for piece, field in zip(match.groups(), [*fields, ""], strict=True))
 
     text, count = pattern.subn(fill, text)
     if not count:

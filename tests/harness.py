@@ -97,8 +97,8 @@ class App:
     """A started app, once it has said that it is `ready`; use it in a `with`, or `close` it.
 
     `flags` are those of app.py, or the arguments of `program`, a function of tests/programs.py, or those of another
-    `command`. It works in the
-    folder `work`, and keeps files of uploads, of the Hub and of others in `temporary`, both inside `folder`.
+    `command`. It works in the folder `work`, and keeps files of uploads, of the Hub and of others in `temporary`, both
+    inside `folder`.
     """
 
     def __init__(self, folder, *flags, program=None, command=None, ready=READY, **environment):

@@ -15,8 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ALWAYS = ["test_architecture", "test_habits", "test_strings", "test_templates", "test_readme"]
-NOT_SLOW = "not browser and not server and not slow and not full and not night"
-ON_THE_BENCH = "not server and not slow and not full and not night"
+NOT_SLOW = "not server and not slow and not full and not night"
 
 
 def changed():
@@ -51,8 +50,7 @@ def main(arguments):
     tests = [path for folder in ("tests", "tests/scripts") for path in sorted((ROOT / folder).glob("test_*.py"))]
     chosen = [*concerned(changed(), tests)]
     print(f"{len(chosen)} of {len(tests)} files of tests", flush=True)
-    return pytest.main(["-m", ON_THE_BENCH if any("scripts" in path.parts for path in chosen) else NOT_SLOW,
-                        *map(str, chosen), *arguments])
+    return pytest.main(["-m", NOT_SLOW, *map(str, chosen), *arguments])
 
 
 if __name__ == "__main__":

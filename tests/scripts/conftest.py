@@ -12,7 +12,7 @@ from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.serve.writer import Writer
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH
 
 
 @pytest.fixture(scope="session")
@@ -36,12 +36,39 @@ def made(pages):
     return pages["en"]
 
 
+@pytest.fixture
+def bare(chromium):
+    """`bare(html)` opens a page of its own, beside whose HTML lie the scripts of assets/."""
+    pages = []
+
+    def show(html):
+        def answer(route):
+            name = route.request.url.rpartition("/")[2]
+            if not name:
+                return route.fulfill(body=html, content_type="text/html; charset=utf-8")
+            return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
+
+        pages.append(chromium.new_page())
+        pages[-1].route("http://scripts.test/**", answer)
+        pages[-1].goto("http://scripts.test/")
+        return pages[-1]
+    yield show
+    for page in pages:
+        page.close()
+
+
 @pytest.fixture(scope="session")
 def files():
     server, address = benches.serve()
     yield address
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session")
+def components(pages):
+    """The components of both pages by their classes."""
+    return {code: benches.named(page.demo) for code, page in pages.items()}
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +81,14 @@ def bench_page(chromium):
 
 
 @pytest.fixture
-def bench(bench_page, files, pages):
+def bench(bench_page, files, components):
     """`bench.mount(name, value)` puts a component on an empty page; at the end nothing may have gone wrong there."""
     wrong = []
     note = {"pageerror": lambda error: wrong.append(error.stack or str(error)),
             "console": lambda message: message.type == "error" and wrong.append(message.text)}
     for event, call in note.items():
         bench_page.on(event, call)
-    yield benches.Bench(bench_page, files, {code: benches.named(page.demo) for code, page in pages.items()})
+    yield benches.Bench(bench_page, files, components)
     for event, call in note.items():
         bench_page.remove_listener(event, call)
     if bench_page.url != "about:blank":

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from xformer.strings import ASSETS
 from xformer.ui.server import gradio_private
 
 # A client whose answers a test gives, and two listeners: of a slider that sets a radio, a picture and a menu, and one
@@ -39,20 +38,10 @@ document.body.dataset.ready = true;
 
 
 @pytest.fixture
-def bench(chromium):
-    page = chromium.new_page()
-
-    def answer(route):
-        name = route.request.url.rpartition("/")[2]
-        if not name:
-            return route.fulfill(body=BENCH, content_type="text/html; charset=utf-8")
-        return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
-
-    page.route("http://scripts.test/**", answer)
-    page.goto("http://scripts.test/")
+def bench(bare):
+    page = bare(BENCH)
     page.locator("body[data-ready]").wait_for()
-    yield page
-    page.close()
+    return page
 
 
 def shown(bench, change, outputs):

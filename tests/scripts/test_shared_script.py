@@ -152,20 +152,10 @@ document.body.dataset.ready = true;
 
 
 @pytest.fixture
-def readings(chromium):
-    page = chromium.new_page()
-
-    def answer(route):
-        name = route.request.url.rpartition("/")[2]
-        if not name:
-            return route.fulfill(body=READINGS, content_type="text/html; charset=utf-8")
-        return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
-
-    page.route("http://scripts.test/**", answer)
-    page.goto("http://scripts.test/")
+def readings(bare):
+    page = bare(READINGS)
     page.locator("body[data-ready]").wait_for()
-    yield page
-    page.close()
+    return page
 
 
 def test_a_full_stop_is_saved_as_it_is_and_numbers_as_numbers(readings):

@@ -61,7 +61,7 @@ REPLACED = {"core": (
      r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4"),),
             "index": (
     (re.compile(r"(function \w+\((\w),(\w)\)\{return )(\3\.forEach\(\(\[\w,\w,\w\]\)=>\{\2=)"),
-     r"\1\2=structuredClone(\2),\4"),),
+     r"\1\2=\3.length?structuredClone(\2):\2,\4"),),
             "statustracker": (
     (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),),
             "Index": (
