@@ -56,6 +56,17 @@ CLICK = """(button, selectors) => new Promise(done => {
 FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
     .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
 
+# What begins so many pixels below the top of its tab at most, at the desk and on the phone.
+HIGH = {
+    "sentiment": (".judged .verdict", 100, 290),
+    "positions": (".block.pos-result [lang=es].large", 100, 200),
+    "principles": (".first-scores table", 100, 200)}
+# What ends on the first screen, at the desk and on the phone.
+ENDS = {
+    "sentiment": (".block.effects .review", None),
+    "positions": (".block.pos-result [lang=es].large", ".block.pos-result [lang=es].large"),
+    "principles": (".first-scores tbody", ".first-scores tbody")}
+
 # What stands still below what comes when a part opens.
 BELOW = {
     ("decoding", 2): [".of-yours > .free", ".of-yours > .form", ".distribution"],
@@ -100,6 +111,20 @@ class Walk:
         begins = self.page.evaluate(FIRST, PICTURES[tab])
         self.note(tab, f"its picture begins below {picture}", begins > picture and begins)
         self.note(tab, "is scrolled", self.page.evaluate("scrollY"))
+        if tab in HIGH:
+            self.look_at_first_screen(tab, self.width < 640)
+
+    def look_at_first_screen(self, tab, phone):
+        """What a tab is for stands on its first screen."""
+        top = self.page.get_by_role("tabpanel").bounding_box()["y"]
+        selector, *most = HIGH[tab]
+        begins = self.page.locator(selector).first.bounding_box()["y"] - top
+        self.note(tab, f"{selector} begins below {most[phone]}", begins >= most[phone] and begins)
+        if ENDS[tab][phone] is not None:
+            box = self.page.locator(ENDS[tab][phone]).last.bounding_box()
+            below, right = box["y"] + box["height"] - top, box["x"] + box["width"]
+            self.note(tab, f"{ENDS[tab][phone]} ends below the first screen", below >= self.height - 100 and below)
+            self.note(tab, f"{ENDS[tab][phone]} ends beyond the screen", right > self.width and right)
 
     def look_at_panels(self, tab, menu):
         """What opens over a tab hides what lies below it."""
