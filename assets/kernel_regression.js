@@ -13,6 +13,7 @@ const written = points => points.map(point => point.join(',')).join(' ');
 export default function start({element, props, trigger, watch}) {
   let shown = null;  // the last value
   let points = [], dragged = null;
+  let sent = [];  // the points of each move that is not answered yet, as text
   const inside = selector => element.querySelector(selector);
   const say = (key, values = {}) => fill(shown.texts[key], values);
   const width = () => Math.max(240, inside('.drawing').clientWidth);
@@ -25,7 +26,9 @@ export default function start({element, props, trigger, watch}) {
     if (!shown || written(shown.points) === state.movedPoints) state.movedPoints = '';
     element.dataset.empty = !shown;
     if (!shown || !inside('.drawing')) return;
-    if (dragged === null) points = shown.points.map(point => [...point]);
+    const answered = sent.indexOf(written(shown.points));
+    sent = answered < 0 ? [] : sent.slice(answered + 1);
+    if (dragged === null && !sent.length) points = shown.points.map(point => [...point]);
     inside('.caption').textContent = shown.title;
     if (dragged === null || !inside('svg')) layOut();
     inside('.curve').setAttribute('d', path());
@@ -63,6 +66,7 @@ export default function start({element, props, trigger, watch}) {
     circle.setAttribute('cy', yAt(points[i][1]));
     circle.setAttribute('aria-label', nameOf(i));
     state.movedPoints = written(points);
+    sent.push(state.movedPoints);
     trigger('move', {points: state.movedPoints});
   }
 

@@ -11,6 +11,23 @@ from xformer.strings import ENGLISH, SPANISH
 # Keeps in mind whether the page has ever shown a notice that goes away by itself.
 NOTICED = """new MutationObserver(() => { window.noticed ||= Boolean(document.querySelector('.toast-body')); })
     .observe(document, {childList: true, subtree: true});"""
+# The end of each stream of answers comes 200 milliseconds late, after the reply to the request that follows it.
+LATE_ENDS = """
+    const request = window.fetch;
+    window.fetch = async (what, how) => {
+      const reply = await request(what, how);
+      if (!String(what.url ?? what).includes('queue/data')) return reply;
+      const late = new TransformStream({async transform(chunk, out) {
+        const text = new TextDecoder().decode(chunk), end = text.indexOf('data: {"msg":"close_stream"');
+        if (end < 0) return out.enqueue(chunk);
+        window.lateEnds = (window.lateEnds ?? 0) + 1;
+        if (end) out.enqueue(new TextEncoder().encode(text.slice(0, end)));
+        await new Promise(done => setTimeout(done, 200));
+        out.enqueue(new TextEncoder().encode(text.slice(end)));
+      }});
+      return new Response(reply.body.pipeThrough(late), reply);
+    };
+"""
 OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
 say = ENGLISH.say
 
@@ -47,7 +64,7 @@ def open_tab(page, tab):
     page.locator(f"[role=tab][data-tab-id={tab}]").first.click()
 
 
-def test_a_model_is_chosen_and_every_tab_is_its_own(visit, learned_pairs, generation_checkpoints):
+def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, learned_pairs, generation_checkpoints):
     page = visit()
     expect_learned(page, learned_pairs[0])
     page.get_by_label(say("sentence")).fill("The dog eats")  # not translated yet, and not lost
@@ -88,30 +105,35 @@ def test_a_model_is_chosen_and_every_tab_is_its_own(visit, learned_pairs, genera
     expect_in_address(page, None)
     expect_learned(page, learned_pairs[1])
 
+    choose(page, "<b>no/such")  # it is refused, and nothing is lost
+    expect(page.get_by_role("alert")).to_contain_text(say("hub_error_name", name="'<b>no/such'"))
+    idle(page)
+    expect_model(page, OWN)
+    expect_spanish(page, learned_pairs[1][1])
+    expect_in_address(page, None)
+    expect_learned(page, learned_pairs[2])
 
-def test_a_link_opens_the_model_and_two_visitors_have_their_own(visit, learned_pairs):
+
+def test_two_visitors_have_their_own_sentences_and_models(visit, address, learned_pairs):
+    """Though the answers to one of them end late; a link opens another model."""
     one = visit()
-    other = visit("/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16&dimensions=0,15&"
-                  f"text={quote('A cold book.')}", somebody_else=True,
-                  before=lambda page: page.add_init_script(NOTICED))
+    other = visit(somebody_else=True, before=lambda page: page.add_init_script(LATE_ENDS + NOTICED))
+    for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):
+        translate(one, first)
+        translate(other, second)
+        expect_spanish(one, first_spanish)
+        expect_spanish(other, second_spanish)
+    idle(other)
+    assert other.evaluate("lateEnds") > 3
+
+    other.goto(f"{address}/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16"
+               f"&dimensions=0,15&text={quote('A cold book.')}")
     expect_model(other, OTHER)
     expect(other.locator(".view .title")).to_contain_text("layer 3 of 3 · head 5 of 6")
     idle(other)
     assert other.evaluate("window.noticed") is False, "nothing was refused on the way"
-    expect_learned(one, learned_pairs[0])
+    expect_learned(one, learned_pairs[6])
     expect_model(one, OWN)
     with other.expect_navigation():
         other.get_by_role("link", name=SPANISH.name).click()
     expect(other.locator(".about .model")).to_contain_text("3 + 1 capas × 6 cabezas")
-
-
-def test_an_unknown_model_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
-    page = visit()
-    expect_learned(page, learned_pairs[0])
-    choose(page, "<b>no/such")
-    expect(page.get_by_role("alert")).to_contain_text(say("hub_error_name", name="'<b>no/such'"))
-    idle(page)
-    expect_model(page, OWN)
-    expect_spanish(page, learned_pairs[0][1])
-    expect_in_address(page, None)
-    expect_learned(page, learned_pairs[1])

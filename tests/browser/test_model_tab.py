@@ -14,7 +14,7 @@ def part(page, name):
     page.get_by_test_id(f"{say(name)}-radio-label").click()
 
 
-def test_the_whole_pass_is_played_opened_and_looked_into(visit, learned_pairs):
+def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sentence(visit, learned_pairs):
     english, spanish = learned_pairs[0]
     page = visit(f"/?tab=model&text={quote(english)}")
     picture, panel = page.locator(".block.whole-pass"), page.locator(".whole-panel")
@@ -46,9 +46,8 @@ def test_the_whole_pass_is_played_opened_and_looked_into(visit, learned_pairs):
     panel.get_by_role("button", name=say("whole_open_attention")).last.click()
     expect(page.locator(".view .title")).to_contain_text("Cross-attention (Spanish looks at English) · layer 1 of 2")
 
-
-def test_the_parts_of_the_model_follow_the_sentence_and_their_controls(visit, learned_pairs):
-    page = visit(f"/?tab=model&model_part=architecture&text={quote(learned_pairs[0][0])}")
+    page.locator("[role=tab][data-tab-id=model]").click()
+    part(page, "part_architecture")
     panel, towers = page.locator(".code-of").first, page.locator(".architecture.block .towers").first
     page.get_by_role("button", name=said("arch_code", name=say("arch_cross"))).first.click()
     expect(panel).to_contain_text("def attend(q: Tensor")

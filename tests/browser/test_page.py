@@ -168,7 +168,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     expect(page.get_by_text("BLEU 100.0")).to_be_visible()
 
 
-def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
+def test_tabs_and_translations_are_steps_of_the_history_however_quick(visit, learned_pairs):
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
     before = page.evaluate("history.length")
@@ -199,10 +199,7 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     idle(page)
     assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
 
-
-def test_steps_back_that_come_before_the_page_has_arrived_end_where_they_lead(visit, learned_pairs):
-    (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
-    page = visit()
+    tab(page, "translate").click()  # and now steps back that come before the page has arrived
     for english, spanish in ((first, first_spanish), (second, second_spanish)):
         translate(page, english)
         expect_spanish(page, spanish)
@@ -286,43 +283,6 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     open_menu(page)
     page.get_by_role("button", name=say("settings_link"), exact=True).click()
     page.wait_for_url("**view=settings**")
-
-
-# The end of each stream of answers comes 200 milliseconds late, after the reply to the request that follows it.
-LATE_ENDS = """
-    const request = window.fetch;
-    window.fetch = async (what, how) => {
-      const reply = await request(what, how);
-      if (!String(what.url ?? what).includes('queue/data')) return reply;
-      const late = new TransformStream({async transform(chunk, out) {
-        const text = new TextDecoder().decode(chunk), end = text.indexOf('data: {"msg":"close_stream"');
-        if (end < 0) return out.enqueue(chunk);
-        window.lateEnds = (window.lateEnds ?? 0) + 1;
-        if (end) out.enqueue(new TextEncoder().encode(text.slice(0, end)));
-        await new Promise(done => setTimeout(done, 200));
-        out.enqueue(new TextEncoder().encode(text.slice(end)));
-      }});
-      return new Response(reply.body.pipeThrough(late), reply);
-    };
-"""
-
-
-def test_no_answer_is_lost_where_the_end_of_the_answers_before_it_comes_late(visit, learned_pairs):
-    page = visit(before=lambda page: page.add_init_script(LATE_ENDS))
-    for english, spanish in learned_pairs[:2]:
-        translate(page, english)
-        expect_spanish(page, spanish)
-    idle(page)
-    assert page.evaluate("lateEnds") > 3
-
-
-def test_two_people_see_their_own_sentences(visit, learned_pairs):
-    one, two = visit(), visit(somebody_else=True)
-    for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):
-        translate(one, first)
-        translate(two, second)
-        expect_spanish(one, first_spanish)
-        expect_spanish(two, second_spanish)
 
 
 def test_a_password_is_asked_for_where_one_is_set(guarded, chromium):

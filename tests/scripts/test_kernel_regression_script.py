@@ -98,6 +98,21 @@ def test_a_point_in_the_hand_is_not_taken_back_by_a_late_answer(bench, answer):
     assert place(point) == there
 
 
+def test_the_answer_to_a_move_leaves_the_point_where_it_was_moved_since(bench, answer):
+    curve = bench.mount("kernel-curve", answer())
+    point = curve.locator(".point").first
+    point.press("ArrowUp")
+    first = told(curve)
+    point.press("ArrowUp")
+    there, second = place(point), told(curve)
+    curve.show(answer(first))
+    assert place(point) == there
+    curve.show(answer(second))
+    assert place(point) == there
+    curve.show(answer())  # the first points again
+    assert place(point) != there
+
+
 def test_no_point_leaves_the_axes(bench, answer):
     curve = bench.mount("kernel-curve", answer())
     point = curve.locator(".point").first

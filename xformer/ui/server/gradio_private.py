@@ -45,9 +45,9 @@ JOINED = "xformer.joined"  # in the scope of a request that has joined the queue
 # that is two searches, and what components tell their events; in what answers events, that a listener that waited runs
 # alone: all listeners of its event ran, and where two of them waited, each had the other wait again, for ever; in the
 # client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which nobody
-# had looked at yet, lost what only it set; in a status, the clock, which ran for ever where the status was taken away:
-# sixty frames a second, a tenth of a core; in a dropdown, the labels of choices: an error where fewer come while its
-# list is open.
+# had looked at yet, lost what only it set; in a status that was taken away, the clock, which ran for ever, sixty frames
+# a second, a tenth of a core, and the moving squares, which ran for three seconds more; in a dropdown, the labels of
+# choices: an error where fewer come while its list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
@@ -63,7 +63,11 @@ REPLACED = {"core": (
     (re.compile(r"(function \w+\((\w),(\w)\)\{return )(\3\.forEach\(\(\[\w,\w,\w\]\)=>\{\2=)"),
      r"\1\2=\3.length?structuredClone(\2):\2,\4"),),
             "statustracker": (
-    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),),
+    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),
+    (re.compile(r"(async function (\w)\(\)\{)(await .{,20}?\b(\w)\.set\(\[125,140\]\),(\w)\.set\(.{,20}?\]\)),"
+                r"(await .{,60}?\]\)),(await .{,60}?\]\)),(await .{,60}?\]\))(\}async function (\w)\(\)\{await "
+                r"\2\(\),(\w\(\w\)\|\|)\10\(\)\}.{,120}?\(\(\)=>\(\w\(\),\(\)=>\{\w\(\w,!0\))"),
+     r"\1\11\3,\11\6,\11\7,\11\8\9,[\4,\5].map(one=>one.set([0,0],{hard:!0}))"),),
             "Index": (
     (re.compile(r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)", re.DOTALL), r"\1?.\2?.\3"),)}
 
