@@ -52,7 +52,6 @@ def chromium(request):
     expect.set_options(timeout=patience())
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        browser.on("context", evidence.trace)
         request.config.stash[BROWSER] = browser
         yield browser
         del request.config.stash[BROWSER]

@@ -129,6 +129,7 @@ def main(argv=None):
     given, others = arguments(argv)
     record = Record()
     shutil.rmtree("test-results", ignore_errors=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what one of many processes has compiled, others need not
     beside = given.beside and subprocess.Popen(shlex.split(given.beside), text=True, stdout=subprocess.PIPE,
                                                stderr=subprocess.STDOUT)
     status = int(pytest.main(others, plugins=[record]))

@@ -307,6 +307,7 @@ def test_a_client_without_a_patience_of_its_own_is_given_one(monkeypatch, own, p
         assert get_session().timeout.read == hub.PATIENCE
 
 
+@pytest.mark.full
 def test_a_hub_that_says_nothing_is_not_waited_for(server, client):
     closed = threading.Event()
     server.faults.append(lambda handler, path: closed.wait(60))
@@ -382,6 +383,7 @@ def dead(handler, path):
     return True
 
 
+@pytest.mark.full
 def test_a_download_that_breaks_off_goes_on_where_it_was(server, client):
     folder = ROOT / "checkpoints" / "en-es"
     server.add(NAME, files(folder))
@@ -408,6 +410,7 @@ def breaks_off(handler, content, closed):
     handler.wfile.write(content[:len(content) // 2])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", [stalls, drips, breaks_off])
 @pytest.mark.parametrize("asked", ["/revision/main", "model.safetensors"])
 def test_a_hub_that_does_not_come_forward_is_given_up(server, client, carded, fault, asked):
@@ -462,6 +465,7 @@ def test_files_come_by_the_newer_storage_and_are_counted(server, client, carded,
     assert not [line for line in server.requests() if line.startswith("GET") and line.endswith("model.safetensors")]
 
 
+@pytest.mark.full
 def test_a_hub_that_dies_half_way_leaves_the_whole_checkpoint_before(server, client, carded, copy):
     first = server.add(NAME, files(carded))
     assert client("checkpoint", "pull", NAME).status == 0

@@ -282,10 +282,15 @@ FOLDED = {"vectors": {"inputs", "checked", "vectors", "values", "output"}, "resh
           "split": {"costs", "splits"}, "slice": {"slices", "sliced"}, "initial": {"initial"}}
 
 
+@pytest.fixture(scope="module")
+def page(running):
+    return laid_out(running)
+
+
 @pytest.fixture
-def drawn(running, learned_pairs):
+def drawn(page, running, learned_pairs):
     """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
-    pictures, trace = laid_out(running).pictures["principles"], running.trace(*learned_pairs[0])
+    pictures, trace = page.pictures["principles"], running.trace(*learned_pairs[0])
     closed = dict.fromkeys(pictures.flags, False)
     return lambda **values: shown(pictures, running, trace=trace, **{**closed, **values})
 
@@ -325,8 +330,8 @@ def test_what_follows_the_head_is_told_of_the_piece_that_asks(drawn):
     assert pictures["initial"].partition("<tbody>")[2].count("<tr") == 12
 
 
-def test_another_stack_has_its_own_mask_which_may_be_lifted(running, learned_pairs):
-    pictures, trace, made = laid_out(running).pictures["principles"], running.trace(*learned_pairs[0]), {}
+def test_another_stack_has_its_own_mask_which_may_be_lifted(page, running, learned_pairs):
+    pictures, trace, made = page.pictures["principles"], running.trace(*learned_pairs[0]), {}
     draw = partial(shown, pictures, running, made=made, trace=trace, **{
         **dict.fromkeys(pictures.flags, False), "map_open": True})
     draw()
@@ -351,8 +356,8 @@ def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(g
     np.testing.assert_allclose(walkthrough.softmax(hidden @ np.array(drawn["w"])), wanted.cross[0, 0], atol=1e-4)
 
 
-def test_where_the_checkpoint_is_not_there_one_sentence_says_so(running, learned_pairs):
-    pictures, trace = laid_out(running).pictures["additive"], running.explain(learned_pairs[1][0])
+def test_where_the_checkpoint_is_not_there_one_sentence_says_so(page, running, learned_pairs):
+    pictures, trace = page.pictures["additive"], running.explain(learned_pairs[1][0])
     with pytest.raises(UserError, match="is that of the checkpoint gru-attention, which this page does not have"):
         tab.walk_additive(Models(running), trace)
     assert shown(pictures, Models(running), trace=trace, additive_open=True)["additive"] is None

@@ -139,7 +139,7 @@ def test_the_first_examples_are_a_word_a_phrase_a_question_and_a_name_with_a_num
     assert re.search(r"\d", named) and re.search(r" [A-Z][a-zü]+ ", named)
 
 
-def test_a_bare_word_has_a_picture_of_its_attention(shipped):
+def test_a_bare_word_has_a_picture_of_its_attention(page, shipped):
     """Of a row for each piece of "gato" and of </s>, over "cat" and </s>."""
     trace = shipped.explain("cat")
     for stack in STACKS:
@@ -148,7 +148,7 @@ def test_a_bare_word_has_a_picture_of_its_attention(shipped):
         values = np.frombuffer(base64.b64decode(sent["data"]), dtype="<f4").reshape(len(sent["queries"]), -1)
         assert len(values) >= 1 and values.shape[1] == len(sent["keys"]) and sent["title"]
         np.testing.assert_allclose(values.sum(axis=1), 1, atol=1e-4)
-        drawn = shown(laid_out(shipped).pictures["attention"], shipped, trace=trace, stack=stack, layer=1, head=1)
+        drawn = shown(page.pictures["attention"], shipped, trace=trace, stack=stack, layer=1, head=1)
         assert drawn["about"], "the page shows it too"
 
 
@@ -158,7 +158,7 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
     assert "amigo" in words and words & {"coche", "auto", "carro"} and len(words) >= 12, found.best.text
 
 
-def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped):
+def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(page, shipped):
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
     _, layer, head = shipped.best_head
     occlusion = shipped.ask(Occlude(trace.text, trace.tokens))
@@ -166,8 +166,13 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped)
                                        head=f"cross.{layer}.{head}")["table"]
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html
     assert "Attention is read where “amigo” was given" in html
-    drawn = shown(laid_out(shipped).pictures["attention"], shipped, trace=trace, stack="cross", layer=layer, head=head)
+    drawn = shown(page.pictures["attention"], shipped, trace=trace, stack="cross", layer=layer, head=head)
     assert "So its rows are named by the piece given." in drawn["about"]
+
+
+@pytest.fixture(scope="module")
+def page(shipped):
+    return laid_out(shipped)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from urllib.parse import urlparse
 import pytest
 
 from tests.browser.acts import idle, watch
+from tests.browser.evidence import trace
 from tests.chromium import counting, patience
 
 MOST = 45  # journeys that every change waits for; a new one replaces one
@@ -24,7 +25,7 @@ def pytest_collection_modifyitems(config, items):
 def person(chromium):
     """A person's browser, whose pages share what was fetched and compiled once, as anybody's do. Without motion, so
     that nothing is looked for where it only passes by."""
-    context = counting(chromium.new_context(reduced_motion="reduce"))
+    context = trace(counting(chromium.new_context(reduced_motion="reduce")))
     yield context
     context.close()
 
@@ -42,7 +43,7 @@ def visits(chromium, person, address):
             left.append(page)
 
     def open_page(path="/", width=1280, somebody_else=False, early=False, before=None):
-        context = counting(chromium.new_context()) if somebody_else else person
+        context = trace(counting(chromium.new_context())) if somebody_else else person
         page = context.new_page()
         opened.append(context if somebody_else else page)
         page.set_viewport_size({"width": width, "height": 900})

@@ -25,13 +25,20 @@ WAITS = f"""() => {{
 
 
 def trace(context):
-    """Note what is done in a browser from now on; without pictures it costs next to nothing."""
+    """Note what is done in the pages of a context from now on; -> the context."""
     context.tracing.start(screenshots=False, snapshots=False, sources=False)
+    context.is_traced = True
+    return context
+
+
+def traced(browser):
+    """The contexts whose pages are traced; on the bench, whose tests are short, none is."""
+    return [context for context in browser.contexts if getattr(context, "is_traced", False)]
 
 
 def begin(browser):
     """Forget what was noted for the tests before."""
-    for context in browser.contexts:
+    for context in traced(browser):
         with attempt():
             context.tracing.start_chunk()
 
@@ -51,6 +58,6 @@ def leave(browser, folder):
             (folder / f"page-{number}.json").write_text(waits, encoding="utf-8")
         with attempt():
             page.screenshot(path=folder / f"page-{number}.png", timeout=MOMENT)
-    for number, context in enumerate(browser.contexts, 1):
+    for number, context in enumerate(traced(browser), 1):
         with attempt():
             context.tracing.stop_chunk(path=folder / f"trace-{number}.zip")

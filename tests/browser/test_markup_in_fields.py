@@ -81,6 +81,7 @@ def press(page, key):
     page.get_by_role("button", name=say(key), exact=True).click()
 
 
+@pytest.mark.full
 def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostile):
     with visits(chromium, person, hostile.address) as visit:
         page = visit(f"/?{urlencode({**dict.fromkeys(keys_of(hostile), IMG), 'tab': 'principles'})}")

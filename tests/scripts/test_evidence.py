@@ -13,12 +13,12 @@ STATE = "export const state = {settled: true, waiting: {requests: new Map([[7, '
 @pytest.fixture
 def page(chromium):
     """A page that has nothing but a state."""
-    page = chromium.new_page()
+    page = evidence.trace(chromium.new_context()).new_page()
     page.route("**/*", lambda route: route.fulfill(body="<p>Here</p>", content_type="text/html"))
     page.route("**/state.js", lambda route: route.fulfill(body=STATE, content_type="text/javascript"))
     page.goto("http://127.0.0.1/")
     yield page
-    page.close()
+    page.context.close()
 
 
 def test_it_is_a_picture_a_trace_and_what_the_page_waits_for(page, tmp_path):
