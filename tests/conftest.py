@@ -134,9 +134,9 @@ def tiny_model(request, tokenizer):
     return random_model(request.param, tokenizer)
 
 
-def descend(model, loss_of, steps):
+def descend(model, loss_of, steps, rate=3e-3):
     """Plain gradient descent on a readable loss; returns the last one."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     model.train()
     for _ in range(steps):
         loss = loss_of()
@@ -147,13 +147,13 @@ def descend(model, loss_of, steps):
     return float(loss.detach())
 
 
-def learn_by_heart(model, pairs, steps):
+def learn_by_heart(model, pairs, steps, rate=3e-3):
     """Descent on one batch of pairs; returns the last loss a piece."""
     source = pad([[*english, EOS] for english, _ in pairs])
     target = pad([[BOS, *spanish] for _, spanish in pairs])
     wanted = pad([[*spanish, EOS] for _, spanish in pairs])
     return descend(model, lambda: torch.nn.functional.cross_entropy(
-        model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD), steps)
+        model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD), steps, rate)
 
 
 @pytest.fixture(scope="session")

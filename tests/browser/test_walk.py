@@ -35,8 +35,8 @@ UNFOLD = """() => [...document.querySelectorAll('.tabitem button.label-wrap:not(
 # What of the page shines through a panel that opens over it.
 COVERED = """panel => {
     const {left, top, right, bottom} = panel.getBoundingClientRect(), found = new Set();
-    for (let x = Math.max(0, left) + 3; x < Math.min(right, innerWidth) - 3; x += 6)
-        for (let y = Math.max(0, top) + 3; y < Math.min(bottom, innerHeight) - 3; y += 4) {
+    for (let x = Math.max(0, left) + 3; x < Math.min(right, innerWidth) - 3; x += 12)
+        for (let y = Math.max(0, top) + 3; y < Math.min(bottom, innerHeight) - 3; y += 6) {
             const over = document.elementFromPoint(x, y);
             if (!panel.contains(over)) found.add(`${over.className}: ${over.textContent.trim().slice(0, 40)}`);
         }
@@ -133,7 +133,6 @@ class Walk:
         panel = self.page.locator(".bar .menu [data-testid=accordion-content]")
         self.note(tab, "shines through the menu", panel.evaluate(COVERED))
         self.page.keyboard.press("Escape")
-        idle(self.page)
         expect(panel).to_be_hidden()
         field = self.page.locator(".bar textarea").first
         if field.is_visible():
@@ -143,7 +142,6 @@ class Walk:
             examples = self.page.locator(".bar .examples").evaluate(COVERED)
             self.note(tab, "shines through the examples", examples)
             field.press("Escape")
-            idle(self.page)
 
     def look_at_part(self, place, tallest):
         """What is asked of each part: reached by key, named, no wider or higher than it may be, and readable."""
@@ -173,6 +171,7 @@ def test_nothing_is_wrong_anywhere(visit, learned_pairs, path, width, height, hi
         walk.enter(page.locator(f"[role=tab][data-tab-id={module.ID}]"), (module.ID, 1))
         walk.look_at_tab(module.ID, highest, picture)
         walk.look_at_panels(module.ID, say("menu"))
+        idle(page)
         parts = page.locator(".tabitem:visible .parts label:visible")
         walk.look_at_part((module.ID, 1), tallest)
         for number in range(2, parts.count() + 1):
