@@ -15,7 +15,7 @@ demo: .venv/app
 test: .venv/dev .venv/chromium style
 	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO)
 
-# All of that, and what trains for long, packs the project, floods it or plays lessons to their end.
+# All of that, and what trains or searches for long, packs the project, floods it or plays lessons to their end.
 full: .venv/dev .venv/chromium .venv/haproxy style
 	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO) -m "not night"
 

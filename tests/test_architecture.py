@@ -203,7 +203,8 @@ def test_only_three_files_know_the_hub():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("packages", "without"), [
-    (["xformer"], ["torch", "gradio", "plotly"]), (["xformer.ui"], ["torch", "sentencepiece"]),
+    (["xformer"], ["torch", "gradio", "plotly"]),
+    pytest.param(["xformer.ui"], ["torch", "sentencepiece"], marks=pytest.mark.full),
     (PROJECT.within("xformer.figures"), ["torch", "gradio", "sentencepiece"])], ids=["xformer", "ui", "figures"])
 def test_python_itself_loads_no_more_than_that(packages, without):
     code = f"import sys, {', '.join(packages)}; print(*({set(without)!r} & sys.modules.keys()))"

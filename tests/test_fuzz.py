@@ -15,6 +15,7 @@ from xformer.serve import many
 from xformer.serve.bleu import bleu
 from xformer.strings import ENGLISH, SPANISH
 
+pytestmark = pytest.mark.full
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",
          "\u202e", "\u200d", "\ufeff", "\ud800", "🙂", "你", "é", "e\u0301", "{0}", "%s", "$", "\\", "/", "=1+1", ",",

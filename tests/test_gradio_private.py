@@ -86,6 +86,7 @@ print("It is served")
 """
 
 
+@pytest.mark.full
 def test_a_page_that_is_long_in_coming_is_served(start):
     start(command=[sys.executable, "-c", SLOW], ready="It is served")
 

@@ -110,6 +110,7 @@ def test_what_has_no_known_word_is_near_to_nothing():
         "a word that was never met makes all pairs less near"
 
 
+@pytest.mark.full
 def test_what_ships_is_what_was_learned_from_and_is_small():
     sizes = [path.stat().st_size for path in FILES]
     assert sizes[0] < 6_000_000 and {path.parent.name for path in FILES} == {"assets", "data"}
@@ -127,6 +128,7 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
     assert sum(int(number.replace(",", "")) for number in others) == figures.OTHER
 
 
+@pytest.mark.full
 def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
     """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand
     all that are of learning: there the twin is."""

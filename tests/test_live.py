@@ -101,6 +101,7 @@ def test_a_seed_gives_the_same_run_beside_others():
     assert torch.equal(torch.get_rng_state(), state), "nobody else's random numbers are used up"
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_small_model_learns_to_copy():
     *_, last = watched(replace(SMALL, steps=300, warmup=0, smoothing=0.0))

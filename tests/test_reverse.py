@@ -47,6 +47,7 @@ def test_pairs_are_turned_round_for_it(models, back):
     assert evaluation.evaluate_translation(back, pairs, Options(alternatives=0)).bleu > 60
 
 
+@pytest.mark.full
 def test_gold_links_are_turned_round_for_it(back):
     gold = Gold("a b", "x y z", frozenset({(0, 2)}), frozenset({(0, 2), (1, 0)}))
     assert gold.turned() == Gold("x y z", "a b", frozenset({(2, 0)}), frozenset({(2, 0), (0, 1)}))

@@ -62,6 +62,7 @@ def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, 
     assert (ran.returncode, ran.stdout) == (0, "Buenas noches.\n"), ran.stderr
 
 
+@pytest.mark.full
 def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(server, client, tiny_checkpoint, tiny_classifier,
                                                                       tmp_path):
     folder = shutil.copytree(tiny_checkpoint, tmp_path / "tiny")

@@ -180,7 +180,7 @@ class Stop(Exception):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [1, 4])
+@pytest.mark.parametrize("after", [1, pytest.param(4, marks=pytest.mark.full)])
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(whole, data, tmp_path, monkeypatch, after):
     learn = loop.Trainer._learn
 

@@ -190,6 +190,7 @@ def texts():
     return (ROOT / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_looking_ahead_is_far_enough(shipped, texts):
     """The three best are those of the rule that takes every step that could matter."""
@@ -199,6 +200,7 @@ def test_looking_ahead_is_far_enough(shipped, texts):
     assert [[h.tokens for h in one] for one in ahead] == [[h.tokens for h in one] for one in exact]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped, texts):
     """It may be where it dropped what greedy search began with: about once in 200 sentences like the hard ones."""
