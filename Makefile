@@ -1,6 +1,7 @@
 # Each target makes what it needs in .venv first. PYTHON=python3.12 chooses another interpreter.
 PYTHON ?= python3
 BIN = .venv/bin
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile  # what is never imported is not compiled
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
 SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html tests/*/*.js benchmarks/*.js)
@@ -57,15 +58,15 @@ screenshots: .venv/dev .venv/chromium
 	touch $@
 
 .venv/app: requirements.txt | .venv/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP) -r requirements.txt
 	touch $@
 
 .venv/dev: requirements-dev.txt requirements.txt | .venv/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(PIP) -r requirements-dev.txt
 	touch $@ .venv/app
 
 .venv/bench: requirements-bench.txt .venv/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	$(PIP) -r requirements-bench.txt
 	touch $@
 
 # The browser tests need a Chromium; Debian has one. As root it is installed, else the command to do it is said.

@@ -2,7 +2,7 @@
 import {watchCut} from './cut.js';
 import {PICTURES} from './projector.js';
 import {watchReach} from './reach.js';
-import {state, tell} from './state.js';
+import {state, tell, whenSettled} from './state.js';
 
 // An address's query without the open tab.
 function besidesTab(search) {
@@ -40,13 +40,19 @@ export function openState(address) {
   goToAddress(query);
 }
 
+// Shows the bar, and what ends the page, as a tab wants them: where it has its own field, the sentence gives way.
+export function showBarOf(tab) {
+  const {dataset} = document.querySelector('.bar');
+  dataset.tab = tab;
+  dataset.ownField = state.ownFields.includes(tab);
+}
+
 // Notes that a person chose a tab: that is a step of the history, also right after Back. The bar has its new height at
 // once; `tabOpened` in page.js is called when Gradio has laid out the tab.
 function chooseTab(event) {
   const tab = event.target.closest('[role=tab]');
   if (event.isTrusted && tab) state.returning = false;
-  if (tab?.matches('.bar ~ .tabs > .tab-wrapper *'))
-    document.querySelector('.bar').dataset.ownField = state.ownFields.includes(tab.dataset.tabId);
+  if (tab?.matches('.bar ~ .tabs > .tab-wrapper *')) showBarOf(tab.dataset.tabId);
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of
@@ -106,17 +112,17 @@ function keepTyped(field, button, example) {
     if (opening?.type === 'reload') Object.assign(typed, JSON.parse(sessionStorage.getItem('typed')));
   } catch { /* a browser that keeps nothing */ }
   const note = asked => Object.assign(typed, {text: field.value, asked});
-  if (field.value !== example) note(false);  // typed before this script ran
+  if (field.value !== example && !state.settled) note(false);  // typed before this script ran
   field.addEventListener('input', () => note(false));
   field.addEventListener('keydown', event => event.key === 'Enter' && !event.shiftKey && note(true));
   button.addEventListener('click', () => note(true));
-  window.addEventListener('settled', () => {
+  whenSettled(() => {  // it may be already
     const {text, asked} = typed;
     if (text === undefined || text === field.value) return;
     field.value = text;
     field.dispatchEvent(new Event('input', {bubbles: true}));
     if (asked) requestAnimationFrame(() => button.click());
-  }, {once: true});
+  });
   window.addEventListener('pagehide', () => {
     if (state.settled && typed.text !== field.value) note(true);  // an example, say
     try {

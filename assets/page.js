@@ -1,6 +1,7 @@
 // Functions of the page's own listeners, which run in the browser and ask the server nothing. A listener names one by
 // `script` in xformer/ui/components.py; it is called with the values of the listener's inputs, and returns those of the
 // outputs.
+import {showBarOf} from './bar.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
 import {state, tell} from './state.js';
@@ -12,14 +13,19 @@ export function removeBase() {
   if (base && base.href === new URL('./', location.href).href) base.remove();
 }
 
-// Shows that a tab is open: the sentence in the bar gives way where the tab has a field of its own, one of ownFields,
-// and the name of the tab scrolls into sight.
+// Shows that a tab is open: the bar is as that tab wants it, and the name of the tab scrolls into sight. ownFields: the
+// tabs with a field of their own.
 export function tabOpened(ownFields, id) {
   state.ownFields = ownFields;
-  document.querySelector('.bar').dataset.ownField = ownFields.includes(id);
+  showBarOf(id);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
+}
+
+// Notes whether what the page shows belongs to another sentence than the one asked for. shown: HTML.
+export function noteFormer(shown) {
+  document.body.dataset.former = shown.includes('class="old"');
 }
 
 // Counts one opening more for the tab that is opened. times: how often each tab of `ids` was opened, as text.

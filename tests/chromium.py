@@ -13,8 +13,15 @@ from tests.gate import folder_of
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
                 None)
 BROWSER = pytest.StashKey()  # where the running tests find their Chromium
+# What a browser of tests does not need: the lists of the address bar, two pages of a second's work for each window that
+# opens; and, as the last such list counts, what Playwright switches off itself.
+UNUSED = [
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
+    "PreconnectToSearch", "ThirdPartyStoragePartitioning"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+         "--disable-component-update", "--disable-sync", f"--disable-features={','.join(UNUSED)}"]
 
 
 def patience():

@@ -165,8 +165,8 @@ def stays_text(app, hidden):
 
 
 @pytest.mark.full
-def test_markup_in_every_text_field_stays_text(app):
-    stays_text(app, None)
+def test_markup_in_every_text_field_that_is_seen_stays_text(app):
+    stays_text(app, "principles")
 
 
 def test_markup_in_a_query_string_comes_back_in_no_page(app):
@@ -331,7 +331,7 @@ def test_markup_that_is_typed_stays_text_and_is_neither_logged_nor_kept(app):
         app.call(endpoint, f"{MARKER} " * 4_000, *more)
         app.call(endpoint, [MARKER], *more)
     app.call("explain", "The cat sleeps.", f"El gato {MARKER}", MARKER, 0, 0)
-    stays_text(app, "principles")
+    stays_text(app, None)
     app.get(f"/?text={MARKER}&review={MARKER}&head={MARKER}")
     app.get(f"/gradio_api/deep_link?session_hash={app.session}")
     assert MARKER not in app.server.log

@@ -1,5 +1,6 @@
-"""The scripts of figures are served, and the linter finds the mistakes that it is there to find."""
+"""The scripts of figures are served, the linter finds the mistakes that it is there to find, and styles are cheap."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -53,3 +54,10 @@ def test_scripts_are_served_and_nothing_else_beside_them(name, status):
     assert answer.status_code == status
     if status == 200:
         assert answer.headers["Content-Type"].startswith("text/javascript") and "export" in answer.text
+
+
+def test_no_rule_asks_what_a_whole_tab_holds():
+    """Each change within what such a rule asks styles the whole page anew, for some milliseconds."""
+    asked = re.findall(r"([\w.-]+)(?:\[[^]]*\])*(?::not\()?:has\(", (ROOT / "assets" / "style.css").read_text("utf-8"))
+    assert len(asked) > 30
+    assert not {"body", "html", ".main", ".contain", ".tabs", ".tabitem", ".translate"} & {*asked}

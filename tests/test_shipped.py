@@ -142,6 +142,11 @@ def test_the_first_examples_are_a_word_a_phrase_a_question_and_a_name_with_a_num
     assert re.search(r"\d", named) and re.search(r" [A-Z][a-zü]+ ", named)
 
 
+@pytest.fixture(scope="module")
+def page(shipped):
+    return laid_out(shipped)
+
+
 def test_a_bare_word_has_a_picture_of_its_attention(page, shipped):
     """Of a row for each piece of "gato" and of </s>, over "cat" and </s>."""
     trace = shipped.explain("cat")
@@ -171,11 +176,6 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(page, sh
     assert "Attention is read where “amigo” was given" in html
     drawn = shown(page.pictures["attention"], shipped, trace=trace, stack="cross", layer=layer, head=head)
     assert "So its rows are named by the piece given." in drawn["about"]
-
-
-@pytest.fixture(scope="module")
-def page(shipped):
-    return laid_out(shipped)
 
 
 @pytest.fixture(scope="module")

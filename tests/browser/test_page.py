@@ -150,6 +150,8 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     idle(page)
     expect_spanish(page, learned_pairs[0][1])
     expect(page.locator(".belongs")).to_have_text(say("belongs_to", text=learned_pairs[0][0]))
+    best = page.locator(".translate .block.tables").first
+    expect(best).to_have_css("opacity", "0.6")
     assert parse_qs(urlparse(page.url).query)["text"] == [learned_pairs[0][0]]  # what is still on the page
     expect(sentence_field(page)).to_have_value("🙂")
     translate(page, "¿Dónde está el coche rojo, que no lo sé?")
@@ -158,6 +160,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     idle(page)
     expect(problem).to_have_count(0)
     expect(page.locator(".belongs")).to_have_count(0)
+    expect(best).to_have_css("opacity", "1")
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
     idle(page)

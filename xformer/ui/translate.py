@@ -66,6 +66,7 @@ def build(page: Page) -> Tab:
     seed = part["draw_seed"]
     part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(
         None, None, None, js=script("pressTranslate"), **QUIET)
+    part["shown"].change(None, part["shown"], None, js=script("noteFormer"), **QUIET)
     part |= {"sentence": page.sentence, "former": page.translation, "asked": page.asked, "status": page.status}
     translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", "came_back",
                                  problem="status", models=page.models),

@@ -1,0 +1,29 @@
+"""The script of the bar, assets/bar.js, in a bar that holds what it needs."""
+
+from playwright.sync_api import expect
+
+from xformer.ui.components import VERSION
+
+# Begins the script as late as Gradio may, when the page shows what its address says. -> what is kept of the last page.
+LATE = f"""async () => {{
+    const bar = document.querySelector('.bar');
+    const field = '<div class="field"><textarea>Of the address.</textarea><button class="primary"></button></div>';
+    bar.innerHTML = `<div><h1 data-language="en" data-example="An example."></h1><button class="skip"></button></div>
+        <div class="ask">${{field}}</div>
+        <div class="menu"><button></button><div></div></div>`;
+    bar.querySelector('.primary').addEventListener('click', event => event.target.classList.add('pressed'));
+    (await import('./scripts/{VERSION}/bar.js')).default({{element: bar.firstChild}});
+}}"""
+
+
+def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_the_script(bench):
+    bench.open()
+    bench.page.evaluate(LATE)
+    field, button = bench.page.locator("textarea"), bench.page.locator(".primary")
+    expect(button).not_to_have_class("primary pressed")
+    field.fill("Typed.")
+    button.click()
+    bench.page.reload()
+    bench.page.evaluate(LATE)
+    expect(field).to_have_value("Typed.")
+    expect(button).to_have_class("primary pressed")
