@@ -79,8 +79,9 @@ MARKED = {"served": "server", "public": "server", "guarded": "server", "start": 
 def longest_first(items, seconds):
     """Sort tests by the seconds of their files, as `python -m tests.gate --measure` notes them, so that two processes
     end at about the same time. A file that nobody has measured counts as the mean."""
-    mean = sum(seconds.values()) / len(seconds)
-    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], mean))
+    files = {name: taken for name, taken in seconds.items() if "::" not in name}
+    mean = sum(files.values()) / len(files)
+    items.sort(key=lambda item: -files.get(item.nodeid.partition("::")[0], mean))
 
 
 def leave_out_the_longest(config, items):
@@ -330,7 +331,7 @@ def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    """`start(*flags, program=None, **environment)`: an App, which ends with the tests of its module."""
+    """`start(*flags, program=None, command=None, **environment)`: an App, which ends with the tests of its module."""
     with ExitStack() as started:
         yield lambda *flags, **more: started.enter_context(App(tmp_path_factory.mktemp("app"), *flags, **more))
 

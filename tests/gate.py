@@ -22,7 +22,8 @@ from textwrap import indent
 
 import pytest
 
-SECONDS = Path("tests", "seconds.json")  # what each file of tests took, in a whole run
+SECONDS = Path("tests", "seconds.json")  # what each file of tests took in a whole run, and each test above SLOW
+SLOW = 2  # seconds that a test may take that is no journey; CONTRIBUTING.md
 RESULTS = "TEST_RESULTS"  # the variable that names the folder of what failed tests leave
 MOST = 5  # journeys that are tried again; more do not fail because the machine is busy
 
@@ -31,6 +32,11 @@ def folder_of(test, root):
     """The folder of what a failed test leaves."""
     name = re.sub(r"[^\w.-]+", "-", test.removeprefix("tests/")).strip("-")
     return Path(root, os.environ.get(RESULTS, "test-results"), name[:200])
+
+
+def file_of(test):
+    """The file of a test, or of itself."""
+    return test.partition("::")[0]
 
 
 def load():
@@ -79,8 +85,10 @@ class Record:
         self.whole = self.whole and not report.failed
 
     def pytest_runtest_logreport(self, report):
-        file = report.nodeid.partition("::")[0]
+        file = file_of(report.nodeid)
         self.seconds[file] += report.duration
+        if report.when == "call" and report.duration > SLOW:
+            self.seconds[report.nodeid] = report.duration
         if report.failed:
             failure = self.failures.setdefault(report.nodeid, Failure(report.nodeid, report.nodeid, load()))
             failure.texts.append(report.longreprtext)
@@ -107,11 +115,12 @@ def try_again(failure, record):
 
 
 def measure(record):
-    """Note the seconds of the files that were run, and forget those of files that are gone."""
+    """Note the seconds of the files that were run and of their slow tests, and forget those of files that are gone."""
     path = record.root / SECONDS
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    known |= {file: round(seconds, 1) for file, seconds in record.seconds.items()}
-    here = {file: known[file] for file in sorted(known) if (record.root / file).is_file()}
+    known = {name: seconds for name, seconds in known.items() if file_of(name) not in record.seconds}
+    known |= {name: round(seconds, 1) for name, seconds in record.seconds.items()}
+    here = {name: known[name] for name in sorted(known) if (record.root / file_of(name)).is_file()}
     path.write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
 
 

@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import longest_first
-from tests.gate import Failure, Record, folder_of, measure
+from tests.gate import Failure, Record, file_of, folder_of, measure
 from tests.harness import ROOT
+
+MAY_TAKE_LONG = {}  # tests that take more than two seconds and are no journeys, and why they may
 
 PASSES = "def test_one():\n    pass\n"
 FAILS = "def test_one():\n    assert 1 == 2\n"
@@ -141,13 +143,16 @@ def test_the_seconds_of_files_are_noted_beside_those_that_are_known(tmp_path):
     for name in ("test_new.py", "test_known.py"):
         (tmp_path / "tests" / name).touch()
     seconds = tmp_path / "tests" / "seconds.json"
-    seconds.write_text('{"tests/test_known.py": 3.0, "tests/test_gone.py": 4.0}')
+    seconds.write_text(json.dumps({"tests/test_known.py": 3.0, "tests/test_known.py::test_one": 2.1,
+                                   "tests/test_gone.py": 4.0, "tests/test_new.py::test_one": 2.2}))
     record = Record()
     record.root = tmp_path
     for when in ("setup", "call", "teardown"):
         record.pytest_runtest_logreport(report("tests/test_new.py::test_one", when, seconds=0.51))
+    record.pytest_runtest_logreport(report("tests/test_new.py::test_two", seconds=2.51))
     measure(record)
-    assert json.loads(seconds.read_text()) == {"tests/test_known.py": 3.0, "tests/test_new.py": 1.5}
+    assert json.loads(seconds.read_text()) == {"tests/test_known.py": 3.0, "tests/test_known.py::test_one": 2.1,
+                                               "tests/test_new.py": 4.0, "tests/test_new.py::test_two": 2.5}
 
 
 def test_the_files_that_take_longest_come_first_and_their_tests_stay_in_order():
@@ -159,7 +164,14 @@ def test_the_files_that_take_longest_come_first_and_their_tests_stay_in_order():
 
 def test_the_seconds_are_of_files_that_are_there():
     known = json.loads((ROOT / "tests" / "seconds.json").read_text())
-    assert known and all((ROOT / file).is_file() for file in known)
+    assert known and all((ROOT / file_of(name)).is_file() for name in known)
+
+
+def test_no_test_takes_long_but_for_journeys_and_what_is_said_why():
+    """As they were measured last."""
+    known = json.loads((ROOT / "tests" / "seconds.json").read_text())
+    slow = {name for name in known if "::" in name and not name.startswith("tests/browser/")}
+    assert slow <= {*MAY_TAKE_LONG}, sorted(slow - {*MAY_TAKE_LONG})
 
 
 def test_what_a_journey_left_is_named_where_its_failure_is_written(tmp_path):

@@ -1,11 +1,8 @@
 """Checkpoints through the real client of the Hub and a Hub on loopback: upload, download, and all that goes wrong."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -94,10 +91,8 @@ def test_what_is_pushed_is_pulled_then_cached_then_there_without_a_network(serve
 def test_the_environment_may_name_a_repository(server, client, carded, learned_pairs):
     server.add(NAME, files(carded))
     english, spanish = learned_pairs[0]
-    done = subprocess.run([sys.executable, "-m", "xformer", "translate", english], capture_output=True, text=True,
-                          cwd=ROOT, check=False,
-                          env={**os.environ, **client.environment(XFORMER_CHECKPOINT=NAME)})
-    assert (done.returncode, done.stdout, done.stderr) == (0, spanish + "\n", "")
+    done = client("translate", english, XFORMER_CHECKPOINT=NAME)
+    assert (done.status, done.out, done.err) == (0, spanish + "\n", "")
 
 
 def test_the_model_that_ships_goes_there_and_back(server, client):

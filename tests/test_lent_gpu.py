@@ -70,8 +70,9 @@ def GPU(task=None, *, duration=60):
 def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_classifier, learned_pairs, reviews,
                                                   tmp_path):
     (tmp_path / "spaces.py").write_text(LENDER)
-    ask = partial(endpoints.ask, start(
-        "--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier, PYTHONPATH=str(tmp_path)).address)
+    app = start("--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier, PYTHONPATH=str(tmp_path),
+                command=[sys.executable, str(ROOT / "app.py")])  # which has not loaded torch yet
+    ask = partial(endpoints.ask, app.address)
     english, spanish = learned_pairs[0]
     assert ask("translate", english, 5, 1)["text"] == spanish
     assert ask("explain", english, "", "cross", 0, 0)["queries"][0] == "<s>"
