@@ -12,7 +12,27 @@ from tests.conftest import longest_first
 from tests.gate import Failure, Record, file_of, folder_of, measure
 from tests.harness import ROOT
 
-MAY_TAKE_LONG = {}  # tests that take more than two seconds and are no journeys, and why they may
+# Tests that take more than two seconds beside others and are no journeys, and why they may.
+MAY_TAKE_LONG = {
+    "tests/scripts/test_markup_script.py": "every component, one after the other",
+    "tests/scripts/test_positions_script.py": "a table of two thousand cells, twice",
+    "tests/test_attribution.py": "the longest text",
+    "tests/test_command_line.py": "commands in processes that are not forked",
+    "tests/test_engine.py": "every question, twice",
+    "tests/test_hub.py": "several commands, each of which loads the Hub's client",
+    "tests/test_imported.py": "several commands, each of which loads the Hub's client",
+    "tests/test_lessons.py": "the models that ship",
+    "tests/test_live.py": "several runs at the same time",
+    "tests/test_pictures.py": "the page laid out several times",
+    "tests/test_pool.py": "many requests under load",
+    "tests/test_reading.py": "the page laid out several times",
+    "tests/test_recurrent.py": "the page laid out several times",
+    "tests/test_rerank.py": "several commands",
+    "tests/test_safety.py": "every handler of the page",
+    "tests/test_shipped.py": "the models that ship",
+    "tests/test_space.py": "several commands, each of which loads the Hub's client",
+    "tests/test_transfer.py": "a server that sends slowly",
+    "tests/test_translation.py": "a hundred texts that are made up"}
 
 PASSES = "def test_one():\n    pass\n"
 FAILS = "def test_one():\n    assert 1 == 2\n"
@@ -170,8 +190,8 @@ def test_the_seconds_are_of_files_that_are_there():
 def test_no_test_takes_long_but_for_journeys_and_what_is_said_why():
     """As they were measured last."""
     known = json.loads((ROOT / "tests" / "seconds.json").read_text())
-    slow = {name for name in known if "::" in name and not name.startswith("tests/browser/")}
-    assert slow <= {*MAY_TAKE_LONG}, sorted(slow - {*MAY_TAKE_LONG})
+    slow = {file_of(name) for name in known if "::" in name and not name.startswith("tests/browser/")}
+    assert slow <= {*MAY_TAKE_LONG}
 
 
 def test_what_a_journey_left_is_named_where_its_failure_is_written(tmp_path):
