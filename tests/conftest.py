@@ -15,6 +15,7 @@ import torch
 from hypothesis import settings
 
 from tests import recorded_models
+from tests.gate import file_of
 from tests.harness import App
 from tests.hub_server import Hub
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
@@ -79,9 +80,9 @@ MARKED = {"served": "server", "public": "server", "guarded": "server", "start": 
 def longest_first(items, seconds):
     """Sort tests by the seconds of their files, as `python -m tests.gate --measure` notes them, so that two processes
     end at about the same time. A file that nobody has measured counts as the mean."""
-    files = {name: taken for name, taken in seconds.items() if "::" not in name}
+    files = {name: taken for name, taken in seconds.items() if name == file_of(name)}
     mean = sum(files.values()) / len(files)
-    items.sort(key=lambda item: -files.get(item.nodeid.partition("::")[0], mean))
+    items.sort(key=lambda item: -files.get(file_of(item.nodeid), mean))
 
 
 def leave_out_the_longest(config, items):

@@ -14,25 +14,62 @@ from tests.harness import ROOT
 
 # Tests that take more than two seconds beside others and are no journeys, and why they may.
 MAY_TAKE_LONG = {
-    "tests/scripts/test_markup_script.py": "every component, one after the other",
-    "tests/scripts/test_positions_script.py": "a table of two thousand cells, twice",
-    "tests/test_attribution.py": "the longest text",
-    "tests/test_command_line.py": "commands in processes that are not forked",
-    "tests/test_engine.py": "every question, twice",
-    "tests/test_hub.py": "several commands, each of which loads the Hub's client",
-    "tests/test_imported.py": "several commands, each of which loads the Hub's client",
-    "tests/test_lessons.py": "the models that ship",
-    "tests/test_live.py": "several runs at the same time",
-    "tests/test_pictures.py": "the page laid out several times",
-    "tests/test_pool.py": "many requests under load",
-    "tests/test_reading.py": "the page laid out several times",
-    "tests/test_recurrent.py": "the page laid out several times",
-    "tests/test_rerank.py": "several commands",
-    "tests/test_safety.py": "every handler of the page",
-    "tests/test_shipped.py": "the models that ship",
-    "tests/test_space.py": "several commands, each of which loads the Hub's client",
-    "tests/test_transfer.py": "a server that sends slowly",
-    "tests/test_translation.py": "a hundred texts that are made up"}
+    "tests/scripts/test_markup_script.py::test_no_element_comes_of_it":
+        "every component, one after the other",
+    "tests/scripts/test_positions_script.py::test_the_table_is_drawn_with_its_colours_and_named_by_its_size":
+        "a table of two thousand cells, twice",
+    "tests/test_attribution.py::test_two_thousand_words_are_explained_and_progress_is_told":
+        "the longest text",
+    "tests/test_command_line.py::test_a_reader_that_goes_away_is_no_stack_trace":
+        "commands in processes that are not forked",
+    "tests/test_command_line.py::test_other_bytes_than_utf_8_are_refused_in_the_c_locale":
+        "commands in processes that are not forked",
+    "tests/test_engine.py::test_an_engine_answers_every_question_as_a_service_here":
+        "every question, twice",
+    "tests/test_hub.py::test_what_is_pushed_is_pulled_then_cached_then_there_without_a_network":
+        "several commands, each of which loads the Hub's client",
+    "tests/test_hub.py::test_who_may_see_what":
+        "several commands, each of which loads the Hub's client",
+    "tests/test_imported.py::test_a_model_that_writes_several_languages_has_a_menu_of_them":
+        "the page laid out several times",
+    "tests/test_imported.py::test_faults_of_repositories_are_sentences":
+        "several commands, each of which loads the Hub's client",
+    "tests/test_imported.py::test_the_proposal_of_safe_weights_is_found_and_pinned":
+        "several commands, each of which loads the Hub's client",
+    "tests/test_lessons.py::test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship":
+        "the models that ship",
+    "tests/test_live.py::test_a_seed_gives_the_same_run_beside_others":
+        "several runs at the same time",
+    "tests/test_live.py::test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn":
+        "several runs at the same time",
+    "tests/test_pictures.py::test_the_tabs_are_laid_out_in_any_order":
+        "the page laid out several times",
+    "tests/test_pool.py::test_ten_switches_under_load_lose_no_request":
+        "many requests under load",
+    "tests/test_reading.py::test_the_controls_are_in_the_address":
+        "the page laid out several times",
+    "tests/test_recurrent.py::test_the_pool_offers_recurrent_models_and_the_page_opens_with_them":
+        "the page laid out several times",
+    "tests/test_rerank.py::test_the_commands_rank_too":
+        "several commands",
+    "tests/test_safety.py::test_markup_that_is_typed_stays_text_and_is_neither_logged_nor_kept":
+        "every handler of the page",
+    "tests/test_safety.py::test_no_file_of_the_project_is_served":
+        "every file of the project, twice",
+    "tests/test_safety.py::test_what_fails_inside_is_told_to_nobody_outside":
+        "every handler of the page",
+    "tests/test_shipped.py::test_what_is_typed_with_capitals_or_a_full_stop_is_the_same_word":
+        "the models that ship",
+    "tests/test_shipped.py::test_words_and_phrases_come_out_as_a_dictionary_has_them":
+        "the models that ship",
+    "tests/test_space.py::test_a_token_is_needed":
+        "several commands, each of which loads the Hub's client",
+    "tests/test_space.py::test_the_generations_go_with_the_model_that_ships":
+        "the models that ship",
+    "tests/test_transfer.py::test_a_slow_fetch_that_comes_forward_is_waited_for":
+        "a server that sends slowly",
+    "tests/test_translation.py::test_any_text_gets_a_translation_or_one_sentence":
+        "a hundred texts that are made up"}
 
 PASSES = "def test_one():\n    pass\n"
 FAILS = "def test_one():\n    assert 1 == 2\n"
@@ -190,7 +227,7 @@ def test_the_seconds_are_of_files_that_are_there():
 def test_no_test_takes_long_but_for_journeys_and_what_is_said_why():
     """As they were measured last."""
     known = json.loads((ROOT / "tests" / "seconds.json").read_text())
-    slow = {file_of(name) for name in known if "::" in name and not name.startswith("tests/browser/")}
+    slow = {name.partition("[")[0] for name in known if name != file_of(name) and not name.startswith("tests/browser/")}
     assert slow <= {*MAY_TAKE_LONG}
 
 
