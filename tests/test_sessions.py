@@ -102,6 +102,28 @@ def test_gradio_notes_no_picture_of_a_page():
     assert "a large picture" not in str([vars(session), list(session.components)])
 
 
+def test_a_page_that_nobody_uses_looks_for_requests_a_hundred_times_a_second(monkeypatch):
+    asked = []
+
+    async def instant(seconds):
+        asked.append(seconds)
+        queue.stopped = len(asked) == 100
+
+    async def look():
+        nonlocal queue
+        with gr.Blocks(analytics_enabled=False) as demo:
+            gr.Button().click(lambda: None)
+        demo.queue()
+        queue = demo._queue
+        gradio_private.look_less_often(SimpleNamespace(get_blocks=lambda: demo))
+        monkeypatch.setattr(asyncio, "sleep", instant)
+        await queue.start_processing()
+
+    queue = None
+    run(look())
+    assert sum(asked) == pytest.approx(1)
+
+
 FREED = """
 import os
 from pathlib import Path

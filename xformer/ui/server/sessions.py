@@ -38,6 +38,7 @@ def at_once() -> int:
 @asynccontextmanager
 async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
+    gradio_private.look_less_often(app)
     gradio_private.keep_little(app)
     app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
     app.state.ended = Counter()  # of each session: how many streams of answers the server has ended
