@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, idle, open_tab, translate
@@ -42,6 +43,7 @@ def expect_step(page, said):
     idle(page)
 
 
+@pytest.mark.full  # plays a lesson to its end
 def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(visit, learned_pairs):
     english, spanish = learned_pairs[1]
     word = spanish.split()[0].lower()
