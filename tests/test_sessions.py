@@ -102,12 +102,12 @@ def test_gradio_notes_no_picture_of_a_page():
     assert "a large picture" not in str([vars(session), list(session.components)])
 
 
-def test_a_page_that_nobody_uses_looks_for_requests_a_hundred_times_a_second(monkeypatch):
+def test_a_page_that_nobody_uses_looks_for_requests_fifty_times_a_second(monkeypatch):
     asked = []
 
     async def instant(seconds):
         asked.append(seconds)
-        queue.stopped = len(asked) == 100
+        queue.stopped = len(asked) == 50
 
     async def look():
         nonlocal queue

@@ -37,7 +37,7 @@ LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the qu
 SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
 ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
 LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
-PAUSES = 0.01, 0.1  # seconds between two looks for requests in the queue, and for how far they are
+PAUSES = 0.02, 0.1  # seconds between two looks for requests in the queue, and for how far they are
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
@@ -224,7 +224,7 @@ async def drop(app: Any, job: Job) -> None:
 
 
 def look_less_often(app: Any) -> None:
-    """Have Gradio look a hundred times a second for requests, and ten times for how far they are.
+    """Have Gradio look fifty times a second for requests, and ten times for how far they are.
 
     It looks a thousand times and a hundred times, which takes a twentieth of a core from an app that nobody uses.
     """
