@@ -9,7 +9,7 @@ import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {watchDrawer} from './menus.js';
 import {background, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, colour, escapeHtml, fill, inkOn, redraw} from './shared.js';
-import {state} from './state.js';
+import {state, whenSettled} from './state.js';
 
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
 const MORPH = 200;  // milliseconds in which the cells of one head become those of another
@@ -103,8 +103,16 @@ export default function start({element, props, trigger, watch}) {
   const isShared = () => map.pair.length > 0;
   const lockHere = () => isShared() ? lockText() : ownLock;
 
+  // Whether the page moves to an address of another sentence than that of this picture.
+  function isLeft({pair}) {
+    const text = new URLSearchParams(location.search).get('text');
+    return !state.settled && text !== null && pair.length > 0 && pair[0] !== text;
+  }
+
   function receive() {
-    map = readMap(props.value);
+    const received = readMap(props.value);
+    if (received && isLeft(received)) return whenSettled(receive);  // it would let go of words of the next pair
+    map = received;
     element.dataset.empty = !map;
     if (!map) return;
     letGoOfOtherPair();

@@ -204,6 +204,35 @@ def test_the_words_of_an_address_are_locked_and_those_of_another_sentence_are_le
     assert bench.call("lockedWords") == "" and view.told
 
 
+# Hands a picture to the script while the page moves to the address of a sentence.
+MOVING = """([text, value]) => {
+    pageState.settled = false;
+    history.pushState(null, '', '?text=' + encodeURIComponent(text));
+    mounted.at(-1).show(value);
+    return ofPage.twoFrames();
+}"""
+ARRIVE = "pageState.settled = true; tell('settled')"
+
+
+def test_while_the_page_moves_a_former_pair_is_not_drawn_and_lets_no_words_go(bench, attention):
+    view = bench.mount("view")
+    bench.call("lockWords", "es2-en1")
+    bench.page.evaluate(MOVING, [DOG, attention(CAT)["picture"]])  # as a tab asks that is opened for the first time
+    expect(view.locator("svg.left")).to_have_count(0)
+    bench.page.evaluate(MOVING, [DOG, attention(DOG)["picture"]])
+    bench.page.evaluate(ARRIVE)
+    expect(view.locator(".said")).to_contain_text("looks at")
+    assert bench.call("lockedWords") == "es2-en1" and not view.told
+
+
+def test_a_pair_that_the_page_does_not_leave_after_all_is_drawn(bench, attention):
+    view = bench.mount("view")
+    bench.page.evaluate(MOVING, ["What nobody can translate", attention(CAT)["picture"]])
+    expect(view.locator("svg.left")).to_have_count(0)
+    bench.page.evaluate(ARRIVE)
+    expect(view.locator("svg.left")).to_have_count(1)
+
+
 PAINTED = """drawing => {  // the middle of every cell, as a browser paints it, from the SVG of the page or of a file
     const place = document.body.appendChild(document.createElement('div'));
     place.style = 'position: fixed; inset: 0; z-index: 5000';
