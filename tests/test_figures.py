@@ -290,6 +290,13 @@ def test_pieces_of_a_word_stand_together_and_words_apart():
     assert html.count('</span> <span class="piece') == 1, "one space, before ga"
 
 
+def test_bytes_stand_as_the_character_that_they_spell():
+    html = translation.translation(candidate("▁Hola", "▁", "<0xC3>", "<0xB1>", "</s>"))
+    assert html.count('class="piece') == 4 and "0x" not in html
+    assert f"--unsure:{1 - math.exp(-1):.3f}" in html, "as sure as of all bytes together"
+    assert '<span class="asked">…ñ 36.8 %' in html and "<li class=chosen><b>byte C3</b> 60.7 %" in html
+
+
 def test_text_from_a_model_or_person_is_never_html():
     html = translation.translation(candidate("▁<script>", "▁&"))
     assert "<script>" not in html and "&lt;script&gt;" in html

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
@@ -45,6 +46,16 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
 def joined(pieces: Sequence[str], groups: Sequence[Sequence[int]] | None = None) -> list[str]:
     """The words of pieces, or other groups of them, each as one piece."""
     return ["".join(pieces[i] for i in group) for group in (words(pieces) if groups is None else groups)]
+
+
+def characters(pieces: Sequence[str]) -> list[list[int]]:
+    """Group pieces so that bytes in a row, which spell characters together, are one group; each other is its own.
+
+    >>> characters(["▁", "<0xC3>", "<0xB1>", "u"])
+    [[0], [1, 2], [3]]
+    """
+    return [group for is_bytes, run in groupby(range(len(pieces)), lambda i: pieces[i] in BYTES)
+            for group in ([[*run]] if is_bytes else [[i] for i in run])]
 
 
 def spelled(text: str) -> str:

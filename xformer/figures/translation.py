@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from xformer.figures.templates import fill
-from xformer.pieces import EOS, SPECIAL, UNK, WORD_START
+from xformer.pieces import EOS, SPECIAL, UNK, WORD_START, characters, spelled
 from xformer.results import Bleu, Candidate, Translation
 from xformer.strings import ENGLISH, Language
 
@@ -12,14 +12,19 @@ MARKS = {SPECIAL[EOS]: ("end", "end"), SPECIAL[UNK]: ("unknown", "unknown_piece"
 
 
 def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
-    """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip."""
-    pieces = list[tuple[object, ...]]()
-    for piece, log_prob, others in zip(candidate.pieces, candidate.log_probs, candidate.alternatives, strict=True):
+    """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip.
+
+    Bytes that spell a character stand as that: with the probability of all, and the alternatives of the first.
+    """
+    shown = list[tuple[object, ...]]()
+    for group in characters(candidate.pieces):
+        first, piece = group[0], "".join(candidate.pieces[i] for i in group)
         kind, key = MARKS.get(piece, ("", ""))
-        label = language.say(key) if key else piece.removeprefix(WORD_START) or "\u00a0"
-        begins = bool(pieces) and (piece.startswith(WORD_START) or piece == SPECIAL[EOS])
-        pieces.append((piece, kind, label, begins, math.exp(log_prob), others))
-    return fill("translation.translation", language, pieces=pieces)
+        label = language.say(key) if key else spelled(piece).removeprefix(WORD_START) or "\u00a0"
+        begins = bool(shown) and (piece.startswith(WORD_START) or piece == SPECIAL[EOS])
+        p = math.exp(sum(candidate.log_probs[i] for i in group))
+        shown.append((piece, kind, label, begins, p, candidate.pieces[first], candidate.alternatives[first]))
+    return fill("translation.translation", language, pieces=shown)
 
 
 def found(translations: Sequence[Translation], language: Language = ENGLISH, old: bool = False) -> str:
