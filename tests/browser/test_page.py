@@ -280,6 +280,8 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     expect(page.get_by_role("alert").filter(has_text=said("error_empty", SPANISH))).to_be_visible()
     tab(page, "attention").click()
     expect(page.locator(".view .title")).to_contain_text("capa 2 de 2 · cabeza 1 de 4")
+    assert not page.locator("fieldset").filter(visible=True).evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"), "a choice is cut"
     page.get_by_role("link", name="English").click()
     expect(tab(page, "attention")).to_have_text(say("tab_attention"))
     idle(page)

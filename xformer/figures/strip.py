@@ -9,7 +9,7 @@ from xformer.pieces import SPECIAL, WORD_START, joined, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
-CELL, LETTER = 20, 7.2  # pixels: a cell, and the mean width of a letter in the labels
+CELL, LETTER = 20, 8  # pixels: a cell, and the width of all but the widest letters of the labels
 LONGEST = 14  # letters of a label
 MOST = 40  # words on either side that are drawn
 LEAST = 0.62  # of its size, to which the picture shrinks
