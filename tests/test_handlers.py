@@ -11,6 +11,7 @@ import pytest
 from xformer.results import Message, UserError
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask, needs, refused
+from xformer.ui.server import gradio_private
 
 
 @pytest.fixture
@@ -173,3 +174,23 @@ def test_events_requests_and_progress_reach_handlers_that_name_them(parts):
     assert list(signature(fn).parameters) == ["one", "event", "request", "progress"]
     assert isinstance(signature(fn).parameters["progress"].default, gr.Progress)
     assert get_type_hints(fn) == {"event": gr.EventData, "request": gr.Request}
+
+
+def as_told(service, language, *, one):
+    yield from one
+
+
+def test_an_answer_that_comes_after_a_later_one_changes_nothing(parts, monkeypatch):
+    """As of a page that asks again when it has come to an address, while a person asks for something else."""
+    listener = Ask.always(None, ENGLISH)(as_told, {"one": parts["one"]}, {"two": parts["two"]})
+
+    def ask(moment, *values, session="a page"):
+        monkeypatch.setattr(gradio_private, "asked", lambda: (session, moment))
+        told = listener["fn"]([{"two": value} if value else {} for value in values])
+        return [next(told)], told
+    first, more_of_first = ask(1.0, "begun", "late", "later")
+    idle, _ = ask(2.0, None)
+    assert (first, idle, next(more_of_first)) == (["begun"], [gr.skip()], "late"), "what says nothing outdates nothing"
+    newer, _ = ask(3.0, "newer")
+    other, _ = ask(1.5, "other", session="another page")
+    assert (newer, other, [*more_of_first]) == (["newer"], ["other"], [gr.skip()])

@@ -8,12 +8,14 @@ and whatever goes wrong is said in one place.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from inspect import Parameter, Signature, isgeneratorfunction, signature
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -21,6 +23,7 @@ import gradio as gr
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.strings import Language
+from xformer.ui.server import gradio_private
 
 log = logging.getLogger(__name__)
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -86,6 +89,39 @@ def text_of(event: Any, name: str) -> str:
     return value
 
 
+class InOrder:
+    """Keeps what a page shows in the order in which it asked: of an answer of one handler that comes after a later
+    one, nothing is left."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._running = Counter[str]()  # calls of each session that has one
+        self._shown = dict[str, float]()  # by session, when the latest of what was answered was asked for
+
+    @contextmanager
+    def call(self) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+        """Open for the length of a call; gives what returns an answer of it, or nothing."""
+        session, asked = gradio_private.asked()
+        with self._lock:
+            self._running[session] += 1
+        try:
+            yield partial(self._left, session, asked)
+        finally:
+            with self._lock:
+                self._running[session] -= 1
+                if not self._running[session]:
+                    del self._running[session]
+                    self._shown.pop(session, None)
+
+    def _left(self, session: str, asked: float, answer: dict[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            if asked < self._shown.get(session, asked):
+                return {}
+            if answer.keys() - {PROBLEM} or answer.get(PROBLEM):
+                self._shown[session] = asked
+        return answer
+
+
 @dataclass(frozen=True)
 class Ask:
     """Makes listeners for one page: a handler is called with a service, the page's language, and inputs by name."""
@@ -124,19 +160,24 @@ class Ask:
             if problem is not None and PROBLEM in said:
                 values[problem] = said[PROBLEM]
             values.update({outputs[name]: value for name, value in said.items() if name != PROBLEM})
-            in_order = [values.get(component, gr.skip()) for component in targets]
-            return in_order[0] if len(in_order) == 1 else in_order
+            each = [values.get(component, gr.skip()) for component in targets]
+            return each[0] if len(each) == 1 else each
+
+        in_order = InOrder()
 
         def answers(*arguments: Any) -> Iterator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))
             model, tab = named.pop(MODEL, None), named.pop(TAB, None)
             here = only_in is None or tab == only_in
             told = self._answers(handler, model or "", {**named, **fixed}) if here else iter(())
-            yield placed(next(told, {}))  # also of none: Gradio empties the outputs of a generator that gives nothing
-            yield from map(placed, told)
+            with in_order.call() as left:
+                yield placed(left(next(told, {})))  # Gradio empties the outputs of a generator that gives nothing
+                for one in told:
+                    yield placed(left(one))
 
         def answer(*arguments: Any) -> Any:
-            return next(answers(*arguments))
+            with closing(answers(*arguments)) as told:
+                return next(told)
 
         called: Any = answers if isgeneratorfunction(handler) else answer
         called.__name__ = handler.__name__

@@ -149,6 +149,12 @@ def visitor() -> tuple[str, str]:
     return "" if client is None else client.host, "" if event is None else event.session_hash
 
 
+def asked() -> tuple[str, float]:
+    """In the thread of a handler: the session that asked for its answer, and the moment; empty outside an event."""
+    event = _event()
+    return ("", 0.0) if event is None else (event.session_hash, event.enqueue_time)
+
+
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
     """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
     tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
