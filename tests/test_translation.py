@@ -11,6 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.questions import one_of_each
 from xformer import results
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
@@ -20,6 +21,7 @@ from xformer.results import (
     GrowTree,
     Head,
     Move,
+    NearestPairs,
     Occlude,
     Options,
     Positions,
@@ -181,10 +183,31 @@ def test_a_text_in_capitals_is_read_in_the_form_of_which_the_model_is_surer(runn
 
 
 @pytest.mark.parametrize("how", [{"off": [Head("cross", 1, 1)]}, {"positions": Positions("none")}, {"prefix": [9]},
-                                 {"options": Options(temperature=1)}])
-def test_a_changed_pass_and_a_draw_read_what_was_typed(running, learned_pairs, how):
-    english = learned_pairs[0][0].upper()
-    assert running.translate(english, **how).source == english
+                                 {"options": Options(temperature=1)}, {"options": Options(beam=1)}])
+def test_a_changed_pass_and_a_draw_read_it_as_the_translation_does(running, learned_pairs, how):
+    english = learned_pairs[0][0]
+    told = []
+    (found,) = running.translate_many([english.upper()], progress=told.append, **{
+        {"prefix": "prefixes"}.get(key, key): [value] if key == "prefix" else value for key, value in how.items()})
+    assert (found.source, found.source_tokens) == (english, running.translate(english).source_tokens) and told == [1]
+
+
+def test_every_question_reads_a_text_as_the_translation_does(running, learned_pairs):
+    """A text in capitals is answered for like the same text without: it is the form that `translate` chooses."""
+    english = learned_pairs[0][0]
+    best = running.translate(english.upper()).best
+    assert best.tokens == running.translate(english).best.tokens
+    pairs = zip(*(one_of_each(text, best.tokens, best.pieces[0]) for text in (english.upper(), english)), strict=True)
+    for capitals, plain in pairs:
+        if isinstance(plain, NearestPairs):  # counts words whatever their case
+            continue
+        answers = [running.ask(one) for one in (capitals, plain)]
+        said = [wire.dumps(replace(one, translation=replace(one.translation, seconds=0.0, warnings=()))
+                           if isinstance(one, results.BeamTree | results.Moved | results.Reweighed) else one)
+                for one in answers]
+        assert said[0] == said[1], type(plain)
+    traces = [running.trace(text, best.tokens) for text in (english.upper(), english)]
+    assert traces[0].text == english and traces[0].log_probs == traces[1].log_probs
 
 
 def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):

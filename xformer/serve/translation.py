@@ -168,33 +168,62 @@ class Service(ModelService[Translator], TranslationService):
                     progress: Callable[[int], object] | None = None, change: Intervention = passes.UNCHANGED
                     ) -> list[Translation]:
         """Queue sources and wait for their translations. Arguments as of `translate_many`."""
-        began, options, requests = time.perf_counter(), options or Options(), list[Request]()
-        free = prefixes is None and change == passes.UNCHANGED and not options.sampling
-        others = self._in_small_letters(sources) if free else {}
+        began, options = time.perf_counter(), options or Options()
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
         several = options.n_best > 1 and not options.sampling
         searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
-        for i, (text, tokens, _) in enumerate([*sources, *others.values()]):
+        if prefixes is None and change == passes.UNCHANGED and not options.sampling:
+            found = self._read(wait, sources, searched, max_length, progress)
+        else:
+            sources = self._as_read(sources, options, max_length)
+            answers = self._searched(wait, sources, searched, prefixes, max_length, progress, change)
+            found = [*zip(sources, answers, strict=True)]
+        return [self._translation(source, hypotheses, began, options, max_length, prefixes is None)
+                for source, hypotheses in found]
+
+    def _read(self, wait: Wait, sources: Sequence[Prepared], options: Options, max_length: int | None = None,
+              progress: Callable[[int], object] | None = None) -> list[tuple[Prepared, list[Hypothesis]]]:
+        """Each source in the form that is read, as typed or in small letters, and what the search finds for it."""
+        others = self._in_small_letters(sources)
+        answers = self._searched(wait, sources, options, None, max_length, progress, more=[*others.values()])
+        found = [*zip(sources, answers, strict=False)]
+        for (i, other), hypotheses in zip(others.items(), answers[len(sources):], strict=True):
+            if sum(hypotheses[0].log_probs) > sum(found[i][1][0].log_probs) + SURER:
+                found[i] = other, hypotheses
+        return found
+
+    def _as_read(self, sources: Sequence[Prepared], options: Options | None = None, max_length: int | None = None
+                 ) -> list[Prepared]:
+        """The sources in the forms in which a translation reads them; options: of its search, if it draws nothing."""
+        found, usual = [*sources], Options() if options is None or options.sampling else options
+        if several := [*self._in_small_letters(sources)]:
+            with self.guard.enter() as wait:
+                read = self._read(wait, [sources[i] for i in several], replace(usual, n_best=1, quality=False),
+                                  max_length)
+            for i, (source, _) in zip(several, read, strict=True):
+                found[i] = source
+        return found
+
+    def _searched(self, wait: Wait, sources: Sequence[Prepared], options: Options,
+                  prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
+                  progress: Callable[[int], object] | None = None, change: Intervention = passes.UNCHANGED,
+                  more: Sequence[Prepared] = ()) -> list[list[Hypothesis]]:
+        """Queue sources as they are and wait for their hypotheses. Arguments as of `translate_many`; progress is not
+        told of the sources in `more`."""
+        requests = list[Request]()
+        for i, (text, tokens, _) in enumerate([*sources, *more]):
             prefix = list(prefixes[i] if prefixes is not None else self.tokenizer.forced(text))
-            limit = self._limit(tokens, max_length, prefix)
-            requests.append(Request(tokens, searched, prefix, limit, change))
+            requests.append(Request(tokens, options, prefix, self._limit(tokens, max_length, prefix), change))
             if progress is not None and i < len(sources):
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
         self._decoder.submit(requests)
-        answers = []
         try:
             for request in requests:
                 wait.until_done(request.answer)
-                answers.append(request.answer.result())
+            return [request.answer.result() for request in requests]
         finally:
             for request in requests:  # if one failed or the client has gone, the rest need no answer
                 request.answer.cancel()
-        sources = [*sources]
-        for (i, other), hypotheses in zip(others.items(), answers[len(sources):], strict=True):
-            if sum(hypotheses[0].log_probs) > sum(answers[i][0].log_probs) + SURER:
-                sources[i], answers[i] = other, hypotheses
-        return [self._translation(source, hypotheses, began, options, max_length, prefixes is None)
-                for source, hypotheses in zip(sources, answers[:len(sources)], strict=True)]
 
     def _in_small_letters(self, sources: Sequence[Prepared]) -> dict[int, Prepared]:
         """The sources, by their index, that may be read in small letters too, so read."""
@@ -301,7 +330,7 @@ class Service(ModelService[Translator], TranslationService):
     # Answers that need more than passes over a pair
 
     def _move(self, asked: questions.Move) -> Moved:
-        original = self._source(asked.source)
+        original = self._source(asked.source, asked.options, asked.max_length)
         changed = original if asked.seed is None else self._prepare(shuffle(original.text, asked.seed))
         target, change = self._target(asked.target), self._intervention(positions=asked.positions)
         with self.guard.enter() as wait:
@@ -309,7 +338,8 @@ class Service(ModelService[Translator], TranslationService):
             return Moved(found, self._traced(original, target), self._traced(changed, target, change), changed.text)
 
     def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
-        source, target, options = self._source(asked.source), self._target(asked.target), asked.options or Options()
+        source = self._source(asked.source, asked.options, asked.max_length)
+        target, options = self._target(asked.target), asked.options or Options()
         longest = min(self._limit(source.tokens, asked.max_length), len(target) + MOST_MORE)
         with self.guard.work():
             began, heads = time.perf_counter(), weighing.heads(self._transformer, asked.change, len(target) + 1)
@@ -322,7 +352,7 @@ class Service(ModelService[Translator], TranslationService):
         options = asked.options or Options()
         if options.sampling:
             raise UserError(Message.of("error_tree_sampling"))
-        source = self._source(asked.source)
+        source = self._source(asked.source, options, asked.max_length)
         limit = self._limit(source.tokens, asked.max_length, asked.prefix)
         with self.guard.work():
             began = time.perf_counter()
@@ -331,7 +361,7 @@ class Service(ModelService[Translator], TranslationService):
         return BeamTree(found, tuple(branches), tuple(self.tokenizer.pieces([branch.token for branch in branches])))
 
     def _translate_by_layer(self, asked: questions.TranslateByLayer) -> tuple[Candidate, ...]:
-        tokens = self._source(asked.source).tokens
+        tokens = self._source(asked.source, asked.options, asked.max_length).tokens
         limit = self._limit(tokens, asked.max_length)
         with self.guard.work():
             found = lenses.translate_by_layer(self._transformer, tokens, asked.options, limit)
@@ -364,14 +394,14 @@ class Service(ModelService[Translator], TranslationService):
     def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
         if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
             raise UserError(Message.of("learned_language", model=self.info.name))
-        none: list[MemoryScore] = []
+        none, text = list[MemoryScore](), self._source(asked.text).text
         scores = self._measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none)
         with learned.LOCK, self.guard.work() as pause:
             if side not in learned.KEPT:
                 learned.KEPT[side] = learned.Index(
                     learned.known(side), side, lambda *now: (pause(), tell and tell(*now)))
                 give_back()  # 30 MB
-            return replace(learned.KEPT[side].nearest(self._source(asked.text).text), scores=tuple(scores))
+            return replace(learned.KEPT[side].nearest(text), scores=tuple(scores))
 
     # What answers are made of
 
@@ -379,10 +409,11 @@ class Service(ModelService[Translator], TranslationService):
         """The tokens of a pass over a source and a target. Raises UserError."""
         return Pair.of(self._source(source).tokens, self._target(target))
 
-    def _source(self, source: Source) -> Prepared:
-        """A text as the model reads it; a `Translation` brings its pieces along. Raises UserError."""
+    def _source(self, source: Source, options: Options | None = None, max_length: int | None = None) -> Prepared:
+        """A text in the form in which a translation with such options reads it; a `Translation` brings its pieces.
+        Raises UserError."""
         if isinstance(source, str):
-            return self._prepare(source)
+            return self._as_read([self._prepare(source)], options, max_length)[0]
         tokens, limit = list(source.source_tokens), self.max_pieces
         if not tokens:
             raise UserError(Message.of("error_empty"))
