@@ -159,6 +159,18 @@ def test_pieces_are_those_of_marians_tokenizer(pair):
                     wanted["input_ids"], skip_special_tokens=True)
 
 
+def test_a_translation_with_pieces_of_the_other_side_reads_as_marians_does(pair):
+    """A copied name is often in pieces that only the source side has: no mark of a word's start stays in the text."""
+    folder, _, one = pair
+    tokenizer, theirs = one.tokenizer, MarianTokenizer.from_pretrained(folder)
+    assert tokenizer.decode(tokenizer.encode("The dog sleeps.")) == "The dog sleeps."
+    draw, rows = random.Random(0), [row for row in range(4, len(tokenizer)) if row not in map(tokenizer.id_of, CODES)]
+    for _ in range(100):
+        ids = draw.sample(rows, 6)
+        wanted = theirs.convert_tokens_to_ids(tokenizer.pieces(ids))
+        assert tokenizer.decode(ids) == theirs.decode(wanted, clean_up_tokenization_spaces=False)
+
+
 def test_a_vocabulary_of_two_sides_does_all_that_ours_does(pair):
     _, _, one = pair
     tokenizer = one.tokenizer

@@ -220,7 +220,8 @@ class JointTokenizer(Tokenizer):
 
     def decode(self, ids: Sequence[int]) -> str:
         written = [self._pieces[i] for i in ids if i not in SPECIAL]
-        return self._sides[-1].decode([piece for piece in written if piece not in self.codes])
+        text = self._sides[-1].decode([piece for piece in written if piece not in self.codes])
+        return text.replace(WORD_START, " ").strip()  # it stays in pieces of the other side's
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._pieces[i] for i in ids]
