@@ -200,6 +200,6 @@ def near(one: Step) -> Tensor:
         norm: Any = residual.norm
         scale = norm.weight.float() / (whole.var(dim=-1, correction=0) + norm.eps).sqrt()[:, None]
         parts = (parts - parts.mean(dim=-1, keepdim=True)) * scale[:, None]
-        whole = (whole - whole.mean(dim=-1, keepdim=True)) * scale
+        whole = (whole - whole.mean(dim=-1, keepdim=True)) * scale + norm.bias.float()  # the biases are in it alone
     gains = (whole.norm(p=1, dim=-1)[:, None] - torch.cdist(whole[:, None], parts, p=1)[:, 0]).clamp(min=0)
     return (gains / gains.sum(dim=-1, keepdim=True).clamp(min=1e-9)).cpu()
