@@ -1,5 +1,6 @@
 """Why a piece and not its rival: sums that are exact, gradients and patches against readable ways, and the pictures."""
 
+import copy
 import json
 from functools import partial
 from types import SimpleNamespace
@@ -70,18 +71,18 @@ def test_the_biases_of_the_output_count_too(tokenizer):
     np.testing.assert_allclose(grids["cross"], other, atol=1e-4)
 
 
-def moved(model, change):
+def moved(model, change, step=STEP):
     """The difference where the embeddings of both sides are changed by change(side, embeddings [L, D])."""
-    pair = PAIR._replace(given=PAIR.given[:STEP + 1])
+    pair = PAIR._replace(given=PAIR.given[:step + 1])
     with torch.no_grad():
         places = [model.embedding.positions[:len(row)] for row in pair[:2]]
         inputs = [change(side, model.embedding(torch.tensor([pair[side]]))[0] - places[side]) + places[side]
                   for side in (0, 1)]
         mask = transformer.padding_mask(torch.tensor([pair.source]))
         memories = model.decoder.memories(model.encoder(inputs[0][None], mask), mask)
-        x = model.decoder(inputs[1][None], transformer.future_mask(STEP + 1), memories)
+        x = model.decoder(inputs[1][None], transformer.future_mask(step + 1), memories)
         logits = model.logits(x[0, -1]).double()
-    return float(logits[pair.predicted[STEP]] - logits[RIVAL])
+    return float(logits[pair.predicted[step]] - logits[RIVAL])
 
 
 def test_gradient_times_input_is_how_the_difference_moves(model):
@@ -96,25 +97,63 @@ def test_gradient_times_input_is_how_the_difference_moves(model):
             assert found[side][0, at] == pytest.approx((ends[0] - ends[1]) / 2e-3, abs=5e-3)
 
 
-def test_integrated_gradients_sum_to_the_change_from_average_pieces(model, monkeypatch):
-    monkeypatch.setattr(why, "STEPS", 512)
-    source, given, change = why.gradients(model, PAIR, STEP, RIVAL)
+@pytest.fixture
+def sharp(model):
+    """The model with embeddings eight times as large: the difference turns sharply near average pieces."""
+    made = copy.deepcopy(model)
+    with torch.no_grad():
+        made.embedding.weight *= 8
+    return made
+
+
+def average_but_for_ends(model):
+    """Change all embeddings but those of </s> and <s> to the average piece's."""
     average = model.embedding.weight.detach().mean(dim=0) * 32**0.5
 
-    def replaced(side, x):
+    def changed(side, x):
         kept = torch.zeros(len(x), 1)
-        kept[len(x) - 1 if side == 0 else 0] = 1  # </s> and <s>
+        kept[len(x) - 1 if side == 0 else 0] = 1
         return kept * x + (1 - kept) * average
+    return changed
 
-    assert change == pytest.approx(difference(model) - moved(model, replaced), abs=1e-4)
+
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_integrated_gradients_sum_to_the_change_from_average_pieces(sharp, step):
+    pair = Pair(PAIR.source, PAIR.given[:step + 1], PAIR.predicted[:step + 1])
+    source, given, change = why.gradients(sharp, pair, step, RIVAL)
+    without = moved(sharp, average_but_for_ends(sharp), step)
+    assert change == pytest.approx(difference(sharp, step=step) - without, abs=1e-4)
     assert source[1].sum() + given[1].sum() == pytest.approx(change, rel=0.02, abs=0.01)
     assert source[1, -1] == given[1, 0] == 0
-    monkeypatch.setattr(why, "STEPS", 32)
-    turns = []
-    monkeypatch.setattr(why, "PIECES", 80)
-    fewer = why.gradients(model, PAIR, STEP, RIVAL, lambda: turns.append(1))
-    assert len(turns) == 2, "34 passes, of which 17 are made at once: 160 pieces"
-    np.testing.assert_allclose(fewer[0][0], source[0], atol=1e-4)
+
+
+def test_each_piece_has_its_integral_in_a_bounded_number_of_passes(sharp, monkeypatch):
+    """By two thousand steps of the same size, and gradients of these."""
+    source, given, _ = why.gradients(sharp, PAIR, STEP, RIVAL)
+    average = sharp.embedding.weight.detach().mean(dim=0) * 32**0.5
+    pair = PAIR._replace(given=PAIR.given[:STEP + 1])
+    places = [sharp.embedding.positions[:len(row)] for row in pair[:2]]
+    own = [sharp.embedding(torch.tensor([row]))[0].detach() - place
+           for row, place in zip(pair[:2], places, strict=True)]
+    scales = ((torch.arange(2_000) + 0.5) / 2_000)[:, None, None]
+    inputs = [(average + scales * (one - average)).requires_grad_() for one in own]
+    fixed = [torch.cat((inputs[0][:, :-1], own[0][-1:].expand(2_000, 1, -1)), dim=1),
+             torch.cat((own[1][:1].expand(2_000, 1, -1), inputs[1][:, 1:]), dim=1)]
+    memories = sharp.decoder.memories(sharp.encoder(fixed[0] + places[0], None), None)
+    x = sharp.decoder(fixed[1] + places[1], transformer.future_mask(STEP + 1), memories)[:, -1]
+    weight = sharp.embedding.weight.detach()
+    slopes = torch.autograd.grad((x @ (weight[PAIR.predicted[STEP]] - weight[RIVAL])).sum(), inputs)
+    for slope, one, found in zip(slopes, own, (source[1], given[1]), strict=True):
+        np.testing.assert_allclose(found, (slope.mean(dim=0) * (one - average)).sum(dim=1), atol=0.12)
+    turns, widest = list[int](), why.PIECES
+    monkeypatch.setattr(why, "PIECES", 90)
+    monkeypatch.setattr(why, "MOST", 70)
+    monkeypatch.setattr(why, "NEAR", 1e-9)
+    monkeypatch.setattr(why, "NATS", 1e-9)
+    monkeypatch.setattr(sharp.encoder, "forward", lambda x, *more, run=sharp.encoder.forward: (
+        turns.append(len(x)), run(x, *more))[1])
+    why.gradients(sharp, PAIR, STEP, RIVAL)
+    assert max(turns) == 10 < widest and 70 <= sum(turns) < 2 * 70 + 2
 
 
 def test_each_head_is_replaced_by_the_twins_alone(model, monkeypatch):

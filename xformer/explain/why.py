@@ -20,7 +20,9 @@ from xformer.pieces import BOS, PAD
 from xformer.results import STACKS, Message, UserError, Why
 from xformer.tokenizer import Tokenizer
 
-STEPS, PIECES = 32, 1_280  # integrated gradients take at least STEPS steps, and more while all have up to PIECES pieces
+PIECES = 2_560  # in a batch of passes along the way of integrated gradients
+FIRST, MOST = 16, 512  # stretches of that way at first, and passes along it at most
+NEAR, NATS = 0.02, 0.01  # it is long enough in steps when the sum misses by at most this share, or by these nats
 
 
 def toward(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[Tensor, float]:
@@ -77,7 +79,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
 
     The first row is contrastive gradient x input (Yin and Neubig 2022), which holds for small changes. The second is
     integrated gradients (Sundararajan et al. 2017) on the way from average pieces, between the same <s> and </s>; they
-    should sum to what the difference changes by along it, which is returned too.
+    should sum to what the difference changes by along it, which is returned too. So how far a stretch of the way is off
+    is known, and by Simpson's rule those that are far off are halved, until all together miss by little.
     """
     (wanted, _), rows = toward(model, pair, step, rival), (pair.source, pair.given[:step + 1])
     at = [model.embedding.positions[:len(row)] for row in rows]
@@ -86,23 +89,50 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
     average = model.embedding.weight.mean(dim=0) * model.config.d_model**0.5
     ways = [(one - average).index_fill(0, torch.tensor(kept, device=one.device), 0.0)  # from average pieces to these
             for one, kept in zip(own, (len(rows[0]) - 1, 0), strict=True)]
-    count = max(STEPS, PIECES // len(rows[0] + rows[1]))
-    scales = torch.cat((torch.tensor([1.0, 0.0]), (torch.arange(count) + 0.5) / count)).to(own[0])
-    every, differences = list[tuple[Tensor, ...]](), list[Tensor]()
-    for some in scales.split(max(2, 2 * PIECES // len(rows[0] + rows[1]))):
-        with torch.enable_grad():
-            inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
-                      for one, way in zip(own, ways, strict=True)]
-            memories = model.decoder.memories(model.encoder(inputs[0] + at[0], None), None)
-            states = model.decoder(inputs[1] + at[1], future_mask(len(rows[1]), wanted.device), memories)  # [B, T, D]
-            found = states[:, -1].float() @ wanted
-            every.append(torch.autograd.grad(found.sum(), inputs))
-        differences.append(found.detach())
-        pause()
-    by_source, by_given = (
-        torch.stack((slopes[0] * one, slopes[2:].mean(dim=0) * way)).float().sum(dim=-1).cpu().numpy()
-        for slopes, one, way in zip(map(torch.cat, zip(*every, strict=True)), own, ways, strict=True))
-    return by_source, by_given, float(differences[0][0] - differences[0][1])
+
+    def passes(scales: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The differences at parts of the way, and their slopes [N, L, D] by both sides' embeddings."""
+        every, differences = list[tuple[Tensor, ...]](), list[Tensor]()
+        for some in scales.to(own[0]).split(max(1, PIECES // len(rows[0] + rows[1]))):
+            with torch.enable_grad():
+                inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
+                          for one, way in zip(own, ways, strict=True)]
+                memories = model.decoder.memories(model.encoder(inputs[0] + at[0], None), None)
+                states = model.decoder(inputs[1] + at[1], future_mask(len(rows[1]), wanted.device), memories)
+                found = states[:, -1].float() @ wanted
+                every.append(torch.autograd.grad(found.sum(), inputs))
+            differences.append(found.detach())
+            pause()
+        return torch.cat(differences), [torch.cat(slopes) for slopes in zip(*every, strict=True)]
+
+    def along(scales: Tensor) -> tuple[Tensor, Tensor]:
+        """The differences there, and how each piece moves them, [N, S + step + 1]."""
+        differences, slopes = passes(scales)
+        moves = [(slope * way).float().sum(dim=-1) for slope, way in zip(slopes, ways, strict=True)]
+        return differences.double().cpu(), torch.cat(moves, dim=1).double().cpu()
+
+    # The pieces move it most, and in the sharpest turns, where they are near the average.
+    ends = (torch.arange(FIRST + 1, dtype=torch.float64) / FIRST)**2
+    scales = torch.cat((ends, (ends[1:] + ends[:-1]) / 2)).sort().values
+    differences, moves = along(scales)
+    while True:  # a stretch is an odd row, in its middle, between two even ones
+        change, sizes = differences[-1] - differences[0], (scales[2::2] - scales[:-1:2])[:, None]
+        parts = sizes * (moves[:-1:2] + 4 * moves[1::2] + moves[2::2]) / 6
+        missed = parts.sum(dim=1) - (differences[2::2] - differences[:-1:2])
+        bound = max(NATS, NEAR * abs(float(change)))
+        if (abs(missed.sum()) <= bound and missed.norm() <= bound) or len(scales) >= MOST:
+            break
+        far = torch.minimum(missed.abs().max(), torch.tensor(bound / len(missed)**0.5))
+        halved = (missed.abs() >= far).repeat_interleave(2)
+        new = ((scales[1:] + scales[:-1]) / 2)[halved]
+        more = along(new)
+        scales, order = torch.cat((scales, new)).sort()
+        differences, moves = (torch.cat(both)[order] for both in ((differences, more[0]), (moves, more[1])))
+    integrated = parts.sum(dim=0).float().split([len(row) for row in rows])
+    small = [(slope[0] * one).float().sum(dim=-1).cpu()
+             for slope, one in zip(passes(torch.ones(1))[1], own, strict=True)]
+    by_source, by_given = (torch.stack(both).numpy() for both in zip(small, integrated, strict=True))
+    return by_source, by_given, float(change)
 
 
 @torch.inference_mode()
@@ -159,7 +189,7 @@ def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, riva
            ) -> Why:
     """Answer `results.AskWhy`. Raises UserError."""
     against = rival_of(tokenizer, pair, step, rival)
-    use_threads(STEPS)
+    use_threads(FIRST)
     by_source, by_given, change = gradients(model, pair, step, against, pause)
     return Why(*shares(model, pair, step, against), by_source, by_given, change)
 
