@@ -13,7 +13,7 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.figures.word_link import choices
-from xformer.lessons import files, panel
+from xformer.lessons import checks, files, panel
 from xformer.lessons.checks import PLACES
 from xformer.lessons.links import OFFERS
 from xformer.lessons.scene import CHECKS, Scene
@@ -114,6 +114,37 @@ def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(l
             assert said and "{" not in said
     right = [one for one in found if one.right]
     assert question.kind in ("sentence", "head", "number") or len(right) == 1, "one answer of a choice is right"
+
+
+# What hints suggest, and what is as good as the best
+
+SUGGESTED = {(lesson.name, number, text) for lesson, number in (param.values for param in QUESTIONS)
+             for question in [lesson.steps[number - 1].question] if question.kind == "sentence"
+             for hint in question.hints for said in hint.values()
+             for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)}
+AGREED = {("sentiment", 4, "75"), ("masks", 2, "4")}  # numbers to which hints lead without writing them
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number", "text"), sorted(SUGGESTED | AGREED))
+def test_whoever_types_what_a_hint_suggests_is_right(name, number, text, standing):
+    question = LESSONS[name].steps[number - 1].question
+    assert CHECKS[question.check](replace(standing(LESSONS[name], number), answer=text), **question.given).right
+
+
+def test_hints_suggest_what_the_test_above_types():
+    assert sorted(name for name, _, _ in SUGGESTED) == ["bias", "probabilities", "search", "sentiment"]
+
+
+@pytest.mark.parametrize(("bins", "sure", "right", "texts"), [
+    ([(122, 0.7242, 0.6885), (146, 0.7761, 0.8493), (9, 0.9, 0.1)], "75.2 %", 77.61, 268),
+    ([(9, 0.1, 0.3), (10, 0.6, 0.5)], "60.0 %", 50, 10), ([(0, 0.75, 0), (10, 0.8, 0.5)], "80.0 %", 50, 10)])
+def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(bins, sure, right, texts):
+    """(122 * 0.6885 + 146 * 0.8493) / 268; one bin near a border would make a jump of 16 points."""
+    calibration = SimpleNamespace(bins=[SimpleNamespace(count=n, confidence=c, accuracy=a) for n, c, a in bins])
+    there = SimpleNamespace(reviews=SimpleNamespace(calibration=calibration))
+    found, values = checks.right_at(there, confidence=75)
+    assert found == pytest.approx(right, abs=0.01) and values == {"sure": sure, "texts": texts}
 
 
 # What the files hold

@@ -375,10 +375,14 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
 
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
-    """How often the classifier is right where it is about so sure, in percent."""
-    bins = [one for one in there(there(scene.reviews).calibration).bins if one.count]
-    one = min(there(bins or None), key=lambda one: abs(100 * one.confidence - confidence))
-    return 100 * one.accuracy, {"sure": percent(one.confidence), "texts": one.count}
+    """How often the classifier is right where it is about so sure, in percent: in the nearest bin on each side."""
+    found = there([one for one in there(there(scene.reviews).calibration).bins if one.count] or None)
+    bins = sorted(found, key=lambda one: one.confidence)
+    above = sum(100 * one.confidence <= confidence for one in bins)
+    near = bins[max(0, above - 1):above + 1]
+    texts = sum(one.count for one in near)
+    right, sure = (sum(one.count * getattr(one, of) for one in near) / texts for of in ("accuracy", "confidence"))
+    return 100 * right, {"sure": percent(sure), "texts": texts}
 
 
 @number
