@@ -147,6 +147,19 @@ def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(bins, sure, ri
     assert found == pytest.approx(right, abs=0.01) and values == {"sure": sure, "texts": texts}
 
 
+@pytest.mark.parametrize("answer", ["same", "other"])
+def test_a_word_that_names_an_option_elsewhere_is_a_sentence_where_one_is_typed(answer):
+    """The sentence that is typed is translated; on the page stands another one."""
+    asked = []
+
+    def translate(text, options):
+        asked.append(text)
+        return SimpleNamespace(best=SimpleNamespace(text=f"{text} {options.beam if text != 'same' else ''}"))
+
+    found = CHECKS["greedy_differs"](Scene(SimpleNamespace(translate=translate), None, None, answer=answer))
+    assert asked == [answer] * 2 and found.right is (answer == "other")
+
+
 # What the files hold
 
 

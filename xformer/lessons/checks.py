@@ -248,9 +248,20 @@ def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
 
 @stays
 def greedy(scene: Scene) -> tuple[str, str]:
-    """What the beam and what greedy search find for the sentence on the page, or for one that is typed."""
-    text = scene.translated.source if scene.answer in ("same", "other") else scene.typed
-    return scene.service.translate(text).best.text, scene.service.translate(text, options.GREEDY).best.text
+    """What the beam and what greedy search find for the sentence on the page."""
+    return _beam_and_greedy(scene, scene.translated.source)
+
+
+@judged
+def greedy_differs(scene: Scene) -> tuple[bool, str, Values]:
+    """A typed sentence for which the beam and greedy search find different translations."""
+    beam, alone = _beam_and_greedy(scene, scene.typed)
+    return beam != alone, "", {"beam": beam, "greedy": alone}
+
+
+def _beam_and_greedy(scene: Scene, text: str) -> tuple[str, str]:
+    beam, alone = (scene.service.translate(text, how).best.text for how in (options.Options(), options.GREEDY))
+    return beam, alone
 
 
 @choice

@@ -137,11 +137,9 @@ def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> F
 
 @_kind
 def stays(scene: Scene, _: str, before: str, after: str) -> Found:
-    """By two translations: they are the "same", or the second is an "other" one. A sentence that is typed is right
-    where they differ."""
+    """By two translations: they are the "same", or the second is an "other" one."""
     true = "same" if before == after else "other"
-    answer = scene.answer if scene.answer in ("same", "other") else "other"
-    return Found(answer == true, Message.of(f"lesson_said_{true}", before=before, after=after))
+    return Found(scene.answer == true, Message.of(f"lesson_said_{true}", before=before, after=after))
 
 
 @_kind
