@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests.pages import laid_out
@@ -158,6 +159,26 @@ def test_a_word_that_names_an_option_elsewhere_is_a_sentence_where_one_is_typed(
 
     found = CHECKS["greedy_differs"](Scene(SimpleNamespace(translate=translate), None, None, answer=answer))
     assert asked == [answer] * 2 and found.right is (answer == "other")
+
+
+@pytest.mark.parametrize(("second", "answer"), [(-2.0, "1"), (-5.04, "100"), (-6.9, "100"), (-9.0, "1000")])
+def test_a_factor_lies_in_the_range_that_is_right(monkeypatch, second, answer):
+    """e to the power of 2, 5.04, 6.9 and 9 is 7.4, 154, 992 and 8,103."""
+    monkeypatch.setattr(checks, "_scaled", lambda scene: (None, [0.0, second, -np.inf]))
+    right = [one for one in ("1", "10", "100", "1000")
+             if CHECKS["times_larger"](Scene(None, None, None, answer=one)).right]
+    assert right == [answer]
+
+
+def test_a_head_that_is_nearly_as_good_is_accepted_and_so_is_the_best(shipped):
+    step = LESSONS["alignment"].steps[3].question
+    heads = [Head("cross", layer + 1, head + 1) for layer in range(shipped.info.layers("cross"))
+             for head in range(shipped.info.n_heads)]
+    errors = {head: min(shipped.alignment_errors(head)) for head in heads}
+    accepted = [head for head in heads if CHECKS[step.check](Scene(shipped, None, None, head=head), **step.given).right]
+    assert accepted == [head for head in heads if errors[head] <= min(errors.values()) + 0.2]
+    assert shipped.best_head in accepted and 1 < len(accepted) < len(heads) / 4
+    assert all("0.2" in said for said in step.ask.values())
 
 
 # What the files hold

@@ -177,10 +177,10 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 @judged
 def times_larger(scene: Scene) -> tuple[bool, str, Values]:
-    """About how many times the second weight of a row the first is: the nearest of 3, 30, 300, 3000."""
+    """How many times the second weight of a row the first is: from 1, 10, 100 or 1000 on."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
-    near = min((3, 30, 300, 3000), key=lambda one: abs(math.log(one) - (first - second)))
-    return scene.answer == str(near), scene.answer, {"first": f"{first:.2f}", "second": f"{second:.2f}",
+    least = max(one for one in (1, 10, 100, 1000) if math.log(one) <= first - second)
+    return scene.answer == str(least), scene.answer, {"first": f"{first:.2f}", "second": f"{second:.2f}",
                                                      "value": f"{math.exp(first - second):.3g}"}
 
 

@@ -44,7 +44,7 @@ OFFERS = {
     "looks_back": Offer("word", ("word",)),
     "looks_most": Offer("choice", ("word", "among")),
     "head_for": Offer("head", ("word", "target"), {"part": 0.75}),
-    "aligning_head": Offer("head", fixed={"near": 0.15}),
+    "aligning_head": Offer("head", fixed={"near": 0.2}),
     "without_head": Offer("choice", answers=SAME),
     "costs_more": Offer("choice", ("word",), answers={"head": "class_head", "word": "class_word"}),
     "moved": Offer("choice", fixed={"how": "none"}, answers=SAME),
