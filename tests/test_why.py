@@ -257,6 +257,17 @@ def test_the_payload_sums_to_the_difference_and_names_its_parts(language):
     assert [len(one["pieces"]) for one in packed["inputs"]] == [2, 1]
 
 
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+@pytest.mark.parametrize(("answered", "exact"), [(-0.5, True), (-0.503, True), (-0.51, False), (-0.44, False)])
+def test_parts_are_called_exact_only_where_they_sum_to_the_difference(answered, exact, language):
+    """The parts sum to −0.25; a model that answers in int8 gives another difference than its weights as kept."""
+    forced = SimpleNamespace(log_probs=(answered, -0.1), alternatives=((("▁no", -0.25), ("▁<b>", answered)), ()))
+    packed = figures.payload(TRACE, np.array([[0.5, 0.25], [0.1, 0.1]]), forced, 1, "▁no", FOUND, language)
+    note = packed["texts"]["why_parts_note"]
+    assert (note == language.say("why_parts_note")) is exact
+    assert exact or ("−0.25" in note and figures.signed(answered + 0.25) in note)
+
+
 def test_a_twin_s_heads_are_told_by_what_they_change():
     grids = {stack: np.array([[1.5, 0.25 if stack == "cross" else 1.75]]) for stack in STACKS}
     packed = figures.twin("The doctor.", (grids, -2.0), "", 1.5)

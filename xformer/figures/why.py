@@ -13,6 +13,7 @@ TEXTS = ("why_sides", "why_from_source", "why_from_given", "why_bar", "why_sides
          "why_sum", "why_parts_note", "why_heads", "why_inputs", "why_way_0", "why_way_1", "why_way_0_said",
          "why_way_1_said", "why_twin_title", "why_twin_text", "why_twin_field", "why_twin_run", "why_cell",
          "why_column_what", "why_column_where", "why_column_value", "finder_where", "layer_short", "head_short")
+SEEN = 0.005  # nats, of which numbers are shown with two decimals
 TWINS = {"en": "She is tired. → He is tired.", "es": "Está cansada. → Está cansado."}  # to show what they are
 
 
@@ -32,6 +33,9 @@ def payload(trace: Trace, from_source: np.ndarray, forced: Forced, step: int, ri
              (say("why_bias"), biases)]
     names, difference = {"piece": shown(piece), "rival": shown(rival)}, forced.log_probs[step - 1] - dict(
         forced.alternatives[step - 1])[rival]
+    whole, texts = sum(value for _, value in parts), {name: language.texts[name] for name in TEXTS}
+    if abs(whole - difference) >= SEEN:  # parts are of the weights as they are kept, and int8 rounds them
+        texts["why_parts_note"] = say("why_parts_note_rounded", sum=signed(whole), difference=signed(difference))
     inputs = ((say("why_of_source"), "source", trace.source, found.by_source),
               (say("why_of_given"), "target", trace.target[:step], found.by_given))
     return {"title": say("why_title", source=sentence(trace.source), **names), "step": step, "against": rival,
@@ -44,7 +48,7 @@ def payload(trace: Trace, from_source: np.ndarray, forced: Forced, step: int, ri
             "parts": parts, "heads": [(say(f"stack_{name}"), groups[name].tolist()) for name in STACKS[1:]],
             "inputs": [{"name": name, "tongue": side, "pieces": shown_all(pieces), "values": values.tolist()}
                        for name, side, pieces, values in inputs],
-            "texts": {name: language.texts[name] for name in TEXTS}}
+            "texts": texts}
 
 
 def twin(text: str, swapped: tuple[dict[str, np.ndarray], float] | None, problem: str, difference: float,
