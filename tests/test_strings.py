@@ -8,10 +8,12 @@ import pytest
 
 from xformer.explain import principles as walkthrough
 from xformer.explain import sizes
-from xformer.results import Message, UserError
+from xformer.results import PARTS, Message, UserError
 from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import live
+from xformer.ui import page
+from xformer.ui.parts import Parts
 from xformer.ui.principles import tab as walkthrough_tab
 
 PLACES = re.compile(r"\{(\w+)\}")
@@ -75,6 +77,15 @@ def test_figures_of_the_code_are_those_of_the_code(key, constants):
         found = re.findall(r"\d{1,3}(?:[,\s]\d{3})+|\d+", PLACES.sub("", language.texts[key]))
         found = [int(re.sub(r"\D", "", one)) for one in found]
         assert found == [*constants], language.code
+
+
+def test_a_text_is_the_name_of_one_part():
+    """Of a tab, or of a model; and code that says one by its whole key means another thing by it."""
+    shown = [tab.each.format(part.ID) for tab in page.TABS if isinstance(tab, Parts) for part in tab.parts]
+    named = [*shown, *(f"part_{name}" for name in PARTS)]
+    assert len(named) == len({*named}) > 20 and {*named} <= {*ENGLISH.texts}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    assert not [key for key in named if re.search(rf"""["']{key}["']""", code)]
 
 
 def test_every_text_is_used_somewhere():

@@ -66,8 +66,9 @@ def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
 
 def without(settings: RunSettings, language: Language = ENGLISH) -> str:
     """Name what a run goes without, or say that its model is whole."""
-    part = settings.without
-    return language.say("recorded_without", part=language.say(f"part_{part}")) if part else language.say("part_whole")
+    if not settings.without:
+        return language.say("recorded_whole")
+    return language.say("recorded_without", part=language.say(f"part_{settings.without}"))
 
 
 def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title: str, language: Language) -> go.Figure:

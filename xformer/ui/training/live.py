@@ -75,7 +75,7 @@ def build(part: Layout) -> None:
             part.control("live_peak", OneOf(PEAKS, USUAL["live_peak"]), gr.Radio, choices=list(PEAKS))
             part.control("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider, "train_layers")
             part.control("live_without", OneOf(("", *PARTS), ""), gr.Dropdown, choices=[
-                (say("part_whole"), ""), *part.language.choices("part_{}", PARTS)])
+                (say("recorded_whole"), ""), *part.language.choices("part_{}", PARTS)])
             part.control("live_pairs", OneOf(FEW, FEW[0]), gr.Radio, choices=[
                 (say("live_pairs_new") if count == FEW[0] else count, count) for count in FEW])
             part.note("live_tried", deep=PRESETS["bare"]["live_layers"], usual=USUAL["live_layers"],
