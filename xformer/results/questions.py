@@ -1,7 +1,8 @@
 """What may be asked of a translation model about its inside: records for `serve.protocol.TranslationService.ask`.
 
-A question says by its type what record answers it; a docstring says what that is, and its units. A source is a text, or
-the same model's translation of one, whose pieces are then known; a target is a text, or the tokens of a `Candidate`.
+A question says by its type what record answers it; a docstring says what that is, and its units. A source is a text,
+which is read as `translate` reads it, in small letters where that finds it likelier; or the same model's translation of
+one, whose pieces are then known. A target is a text, or the tokens of a `Candidate`.
 options, prefix and max_length are those of `translate`. What cannot be answered raises UserError when it is asked.
 """
 
