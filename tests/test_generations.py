@@ -270,6 +270,14 @@ def test_the_table_of_the_paper_is_right_for_a_length():
     assert "<b>2\u202f700</b>" in figures.complexity(27, 10, SPANISH)
 
 
+@pytest.mark.parametrize(("pieces", "said"), [
+    (9, "takes fewer products here than a recurrent one, 5,220 against 5,400; above 10 pieces it takes more"),
+    (10, "takes as many products here as a recurrent one, 6,000 and 6,000"),
+    (11, "takes more products here than a recurrent one, 6,820 against 6,600; below 10 pieces it takes fewer")])
+def test_attention_is_said_to_do_more_only_where_it_does(pieces, said):
+    assert said in figures.complexity(pieces, 10) and "more" not in ENGLISH.say("asks_costs")
+
+
 def test_the_times_are_measured_and_said(monkeypatch):
     state, times = torch.get_rng_state(), layer_times()
     assert torch.equal(torch.get_rng_state(), state), "others draw from it too"

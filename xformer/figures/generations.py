@@ -161,12 +161,15 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
     counts all products of a GRU, of the convolution, and of self-attention with its four projections.
     """
     n, d, k = pieces, width, KERNEL
+    recurrence, attention = 6 * n * d * d, 4 * n * d * d + 2 * n * n * d
+    compared = "equal" if attention == recurrence else "fewer" if attention < recurrence else "more"
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
-    rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (6 * n * d * d, "6 · n · d²")),
+    rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (recurrence, "6 · n · d²")),
             ("convolution", (1, "1"), (math.ceil(n / k), "n / k"), (k * n * d * d, "k · n · d²"),
              (k * n * d * d, "k · n · d²")), ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
-             (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
-    return fill("generations.complexity", language, n=n, d=d, k=k, dilated=dilated, rows=[
+             (attention, "4 · n · d² + 2 · n² · d")))
+    said = language.say(f"gen_products_{compared}", attention=attention, recurrence=recurrence, d=d)
+    return fill("generations.complexity", language, n=n, d=d, k=k, dilated=dilated, said=said, rows=[
         (language.say(f"gen_layer_{name}"), *cells) for name, *cells in rows])
 
 
