@@ -258,6 +258,18 @@ def test_the_places_of_two_slides_do_not_mix(shipped_page):
     assert all("text" not in one and {key for see in wanted for key in see} == {*one} for one in shown)
 
 
+def test_what_learned_from_its_own_translations_too_is_not_said_to_be_always_given_others():
+    """The loss of minimum risk training is of translations that the model itself made."""
+    assert "--risk 20" in (CHECKPOINTS / "en-es" / "README.md").read_text(encoding="utf-8")
+    [forced] = [one.text for one in files.glossary() if one.term["en"] == "teacher forcing"]
+    [lesson] = [step.text for step in LESSONS["masks"].steps if "*teacher forcing*" in step.text["en"]]
+    for language, parts in ((ENGLISH, ("most", "right")), (SPANISH, ("mayor parte", "correct"))):
+        some, given = parts
+        for text in (language.say("force_text"), lesson[language.code]):
+            assert some in text.lower() or "casi todo" in text.lower()
+        assert given not in forced[language.code] and "never" not in language.say("force_text")
+
+
 STEP = {"text": {"en": "Look.", "es": "Mira."}, "address": {"tab": "translate"}}
 HINT = {"en": "Look.", "es": "Mira."}
 ASKED = {"ask": HINT, "kind": "word", "check": {"name": "looks_back", "word": "a"}, "hints": [HINT, HINT]}
