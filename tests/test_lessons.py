@@ -230,6 +230,14 @@ def test_the_glossary_is_short_in_both_languages_and_leads_somewhere(shipped_pag
         assert not page.controls.read(service, one.see)[1] and one.see["tab"], one.term
 
 
+@pytest.mark.parametrize("term", ["cross-attention", "encoder", "decoder", "Cross-attention"])
+def test_a_part_of_a_translator_is_explained_for_either_direction(term):
+    """The page has models of both."""
+    entries = [*files.glossary(), *files.lectures()["nyu"].slides]
+    [texts] = [one.text for one in entries if term == (one.term if isinstance(one.term, str) else one.term["en"])]
+    assert not re.search("English|Spanish|ingl|español", f"{texts}")
+
+
 def test_a_lecture_names_what_the_page_shows_of_it_and_what_it_does_not(shipped_page):
     page, service = shipped_page
     folded = {place.key: (tab, place) for tab, places in PLACES_OF_PAGE.items() for place in places if place.folded}
