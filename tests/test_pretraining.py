@@ -15,6 +15,7 @@ from xformer.explain.recorded import read_pretraining
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
+from xformer.strings import ENGLISH
 from xformer.training.options import PretrainingRuns
 from xformer.training.studies import pretraining
 
@@ -70,6 +71,23 @@ def test_only_the_beginning_differs(study, monkeypatch):
             is_learned = name.startswith(("embedding.", "encoder."))
             assert torch.equal(found, learned if is_learned else drawn), (kind, name)
     assert not torch.equal(begun[""]["embedding.weight"], begun["language"]["embedding.weight"])
+
+
+def test_two_language_models_differ_in_more_than_the_beginning_as_the_page_says(study, monkeypatch):
+    made = []
+    fit = study.fit
+    monkeypatch.setattr(study, "fit", lambda *what: made.append((what, fit(*what))) or made[-1][1])
+    for kind in (*BEGINNINGS, "two"):
+        study.run(kind, 0.2, 0)
+    weights = [sum(one.numel() for one in model.parameters()) for _, (model, _) in made]
+    (first, (second, third)) = weights[0], weights[-2:]
+    assert [kind for (kind, *_), _ in made] == ["classifier"] * 3 + ["language"] * 2
+    assert {steps for (_, _, steps, *_), _ in made[:3]} == {TOY.steps} and len({*weights[:3]}) == 1
+    assert {steps for (_, _, steps, *_), _ in made[3:]} == {TOY.steps // 2}
+    assert second == third and 1.8 < (second + third) / first < 2.2
+    text = ENGLISH.texts["shares_text"]
+    assert "classifiers differ in what they begin with, and in nothing else. The others are two language models" in text
+    assert "another loss, twice the weights and half of the steps for each" in text
 
 
 def test_an_autoencoder_writes_from_one_vector_alone():
