@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.pages import laid_out
+from xformer.explain.recorded import read_pretraining
 from xformer.figures.word_link import choices
 from xformer.lessons import checks, files, panel
 from xformer.lessons.checks import PLACES
@@ -22,7 +23,7 @@ from xformer.results import GENERATIONS, STACKS, Head, UserError
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui import lessons as ui
 from xformer.ui.places import PLACES as PLACES_OF_PAGE
 
@@ -254,6 +255,13 @@ def test_a_lecture_names_what_the_page_shows_of_it_and_what_it_does_not(shipped_
             if slide.at:
                 tab, place = folded[slide.at]
                 assert slide.see["tab"] == tab and {*place.address.items()} <= {*slide.see.items()}, slide.term
+
+
+def test_every_lecture_with_an_autoencoder_leads_to_the_one_that_was_trained():
+    assert "autoencoder" in {one.kind for one in read_pretraining(ASSETS / "pretraining.json").runs}
+    slides = [slide for lecture in files.lectures().values() for slide in lecture.slides]
+    found = [slide.at for slide in slides if "autoencoder" in slide.term.lower()]
+    assert found == ["shares"] * 3
 
 
 def test_the_places_of_two_slides_do_not_mix(shipped_page):
