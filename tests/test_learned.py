@@ -19,6 +19,7 @@ from xformer.explain import learned
 from xformer.explain.learned import FILES, Index, plain, shipped
 from xformer.figures import learned as figures
 from xformer.figures import lecture
+from xformer.figures.templates import fill
 from xformer.results import Force, Learned, MemoryScore, NearestPairs, NearPair, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
@@ -126,6 +127,21 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
         assert "manythings.org" in text.lower()
     others = re.findall(r"^\| (103,059|167,812)", card, re.M)
     assert sum(int(number.replace(",", "")) for number in others) == figures.OTHER
+
+
+@pytest.mark.parametrize("name", figures.LARGE)
+def test_what_was_learned_from_and_is_not_shown_is_counted_as_the_card_has_it(name):
+    """Rows of the card's table whose second column says that a side is a translation by a model."""
+    card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d[^|]*)\| ([^|]*with (?:a translation|English) by (?:`e|the model)[^|]*)\|", card, re.M)
+    counts = [int(re.findall(r"[\d,]*\d", count.split(", every")[0])[-1].replace(",", "")) if "nearest" in what
+              else int(count.split(", ")[0].replace(",", "")) for count, what in rows]
+    assert sum(counts) == figures.MADE[name.replace("-", "_")]
+    ranked = re.findall(r"^\| ([\d,]+), [^|]*\| [^|]*four translations by the model itself", card, re.M)
+    assert name == "es-en" or [int(one.replace(",", "")) for one in ranked] == [figures.MADE["ranked"]]
+    for language in (ENGLISH, SPANISH):
+        said = fill("learned.note", language, other=figures.OTHER, made=figures.MADE)
+        assert language.say("first_number", n=sum(counts)) in said
 
 
 @pytest.mark.full

@@ -10,6 +10,8 @@ from xformer.results import GENERATIONS, Learned, ModelInfo, Translation
 from xformer.strings import ENGLISH, Language
 
 OTHER = 103_059 + 167_812  # pairs that these learned from and that do not ship: checkpoints/en-es/README.md
+# Pairs with a side that a model wrote, as the cards have them: translations of Tatoeba's sentences, then of others.
+MADE = {"en_es": 104_101 + 121_941, "es_en": 104_101 + 136_547 + 81_800, "ranked": 37_144}
 LARGE = ("en-es", "es-en")  # models that learned from all that ship; GENERATIONS did from those of Tatoeba
 
 

@@ -25,7 +25,7 @@ def build(part: Layout) -> None:
     part.status()
     part.look("learned_look")
     part["found"], part["shown"] = part.table("learned-pairs"), gr.State()
-    gr.HTML(fill("learned.note", part.language, other=figures.OTHER))
+    gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
     part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
         **part.listener(run, "found", "shown", problem="problem", only_here=True), trigger_mode="always_last",
         api_visibility="private", show_progress_on=[part["found"]])
