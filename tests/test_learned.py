@@ -144,6 +144,17 @@ def test_what_was_learned_from_and_is_not_shown_is_counted_as_the_card_has_it(na
         assert language.say("first_number", n=sum(counts)) in said
 
 
+def test_the_lectures_words_for_which_sentences_were_written_are_those_that_are_named():
+    """Words that at most 12 pairs of Tatoeba have, and at least four of the sentences for rare words."""
+    words = {word for one in lecture.read() if not one.twin for word in one.english.split()}
+    assert FILES[2].name == "words.tsv.xz"
+    tatoeba, written = (re.sub("\t.*", "", lzma.decompress(path.read_bytes()).decode().lower())
+                        for path in (FILES[0], FILES[2]))
+    met = Counter(word for line in written.splitlines() for word in words & {*words_of(line)})
+    seldom = {word for word in words if met[word] >= 4 and tatoeba.count(word) <= 12}
+    assert seldom == {one.aimed for one in lecture.read() if one.aimed}
+
+
 @pytest.mark.full
 def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
     """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand

@@ -26,6 +26,8 @@ def test_what_our_models_learned_from_is_counted_and_marked():
     """tests/test_learned.py looks for these in the pairs."""
     assert [one.english for one in tab.SENTENCES if one.twin] == ["you are so shallow", "when did you learn to swim"]
     assert "Of the 20, 2 (marked *) stand in the data" in figures.note(tab.SENTENCES)
+    assert "for 3 more, sentences with a word" in figures.note(tab.SENTENCES)
+    assert html.escape("“curlers”, “hockey”, “reelected”") in figures.note(tab.SENTENCES)
     table = figures.table(tab.SENTENCES, None, "M")
     assert "* in training, for “You&#39;re so shallow.”" in table and table.count("<small>* in") == 2
 

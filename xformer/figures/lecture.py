@@ -12,7 +12,7 @@ from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
 # English, reference, the lecture's answer, its authors' verdict; and the English for which the training pairs that ship
-# have the same Spanish, if they do.
+# have the same Spanish, if they do; and a word of it that sentences were written for, if there is one.
 FILE = ASSETS / "lecture20.tsv"
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
@@ -26,18 +26,21 @@ class Sentence:
     answer: str
     verdict: str  # of its authors, one of VERDICTS' values
     twin: str = ""  # for which the models that ship learned the same Spanish
+    aimed: str = ""  # its word that Tatoeba's pairs seldom have, and for which others were written
 
 
 def read(path: Path = FILE) -> list[Sentence]:
     """Read the lecture's sentences."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Sentence(english, reference, answer, VERDICTS[verdict], *twin)
-            for english, reference, answer, verdict, *twin in rows]
+    return [Sentence(english, reference, answer, VERDICTS[verdict], *known)
+            for english, reference, answer, verdict, *known in rows]
 
 
 def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
     """Say which sentences either model had seen in training; HTML."""
-    return language.html("lecture_note", count=len(sentences), seen=sum(bool(one.twin) for one in sentences))
+    words = [f"“{one.aimed}”" for one in sentences if one.aimed]
+    return language.html("lecture_note", count=len(sentences), seen=sum(bool(one.twin) for one in sentences),
+                         aimed=len(words), words=", ".join(words))
 
 
 def bare(text: str) -> str:
