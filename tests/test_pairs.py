@@ -2,6 +2,7 @@
 
 import html
 import json
+import lzma
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch.nn.functional as F
 from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import pairs
+from xformer.explain.learned import WRITTEN
 from xformer.explain.pairs import Place
 from xformer.explain.passes import Pair
 from xformer.figures import pairs as figures
@@ -181,6 +183,18 @@ def test_every_pair_has_both_languages_and_two_sentences():
     assert len(tab.PRESETS) >= 15
     for one in tab.PRESETS:
         assert {*one["name"]} == {*one["look"]} == {"en", "es"} and len({*one["texts"]}) == 2
+
+
+@pytest.mark.parametrize(("preset", "near"), [
+    ("The cat or the street?", ["The animal didn't cross the street because it was too tired.",
+                                "The animal didn't cross the street because it was too wide."]),
+    ("The lecture’s car", ["I asked my neighbour if his old motorbike was still running reliably."])])
+def test_a_pair_that_sentences_were_written_for_says_so(preset, near):
+    """What teaches the very pattern of a pair is no proof that the model found it."""
+    written = lzma.decompress(WRITTEN[0].read_bytes()).decode()
+    [look] = [one["look"] for one in tab.PRESETS if one["name"]["en"] == preset]
+    assert all(f"\n{one}\t" in written for one in near)
+    assert all(near[0] in look[code] for code in ("en", "es")) and "written for training" in look["en"]
 
 
 def test_a_missing_sentence_is_said_and_nothing_old_stays(answered, learned_pairs):
