@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.conftest import random_model
+from tests.harness import ROOT
 from tests.pages import laid_out, shown
 from xformer.explain.meanings import NEAREST, Meanings, reverse, shipped, stack_states
 from xformer.explain.passes import Pair
@@ -20,11 +21,12 @@ from xformer.hub import checkpoint
 from xformer.model import NORMS, Config
 from xformer.pieces import EOS, words
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import Follow, MapMeanings, Reverse, UserError
+from xformer.results import GREEDY, Follow, MapMeanings, Reverse, UserError
 from xformer.serve.translation import SENTENCES, Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.training.data.fetch import WRITTEN
 from xformer.ui.model import meanings as part
+from xformer.ui.tabs import ALL_EXAMPLES
 
 TEXTS = ["The cat sleeps.", "The dog is big.", "A house is big.", "The cat is in the house."]
 STACKS = pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -98,6 +100,25 @@ def test_the_sentence_itself_is_no_neighbour(running):
     found = known_of(running).map(known_of(running, texts=TEXTS[:1]), 1, 1)
     assert len(found.nearest) == len(TEXTS) - 1
     assert all(found.sentences[found.places[i, 0]] != found.sentences[0] for i, _ in found.nearest)
+
+
+@pytest.mark.parametrize(("name", "senses", "failed"), [
+    ("en-es", ("luz", "ligera"), ["The bank of the river is green.", "The bank lends us money."]),
+    ("es-en", ("wine", "came"), ["El banco del parque es verde.", "El banco nos presta dinero."])])
+def test_the_word_on_the_map_at_first_has_two_meanings_for_the_model_and_the_one_named_has_one(name, senses, failed):
+    """Its states come apart, layer by layer, and its translations are two words."""
+    with closing(Service.open(ROOT / "checkpoints" / name, "cpu")) as service:
+        model, tokenizer = service.model, service.tokenizer
+        known = Meanings(model, tokenizer, shipped(model, tokenizer, "encoder", SENTENCES[0])[::4], "encoder")
+        for texts, apart in ((ALL_EXAMPLES[f"meanings_{name[:2]}"], True), (failed, False)):
+            said = service.translate_many(texts, GREEDY)
+            pairs = [Pair.of(tokenizer.encode(one.source), one.best.tokens) for one in said]
+            found = known.map(Meanings(model, tokenizer, pairs, "encoder"), 6)
+            words = [found.sentences[sentence][at] for sentence, at in found.places[:found.own]]
+            first, second = (at for at, word in enumerate(words) if word == words[found.word])
+            assert all(sense in one.best.text for sense, one in zip(senses, said, strict=True)) is apart
+            assert (found.alike[-1][first, second] < 0.8) == apart and found.alike[0][first, second] > 0.9
+    assert "“bank” or “banco”" in ENGLISH.say("mean_look")
 
 
 def test_the_word_that_two_own_sentences_have_is_chosen_first(running):
