@@ -130,7 +130,11 @@ def test_the_lectures_settings_stand_beside_those_in_the_files():
             f"{metrics['options']['peak']:g}", " · ".join(tried) or "–", str(metrics["options"]["seed"]),
             f"{config['n_layers']} + {config['n_layers']}",
             str(config["n_heads"]) if "norm" in name else "–", str(config["d_model"]), said["Parameters"][column],
-            pairs, f"{metrics['epoch']} and part of the next", f"{history['seconds'][-1] / 60:.1f} min"], name
+            pairs, f"{metrics['epoch']} and part of the next", f"{metrics['minutes']:.1f} min"], name
+        best = min(metrics["study"]["rates"], key=lambda one: one["dev_loss"])["rate"]
+        assert best == metrics["options"]["peak"] or best > metrics["options"]["peak"] and "gru" in name
+    assert {said["Highest learning rate"][column] for column in range(2, 6)} == {"0.0024"}
+    assert "best of those tried that a long run of each bore" in ENGLISH.say("gen_look"), "not the best of all tried"
 
 
 def test_what_the_files_do_not_say_is_a_dash(generations):
@@ -234,6 +238,18 @@ def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
     for these, title, traces in ((found, "dots of dev", 8), (old, "Loss while they learn", 4)):
         drawn = figures.curves(these, "loss")
         assert drawn.layout.title.text.endswith(title) and len(drawn.data) == traces
+
+
+def test_the_order_is_not_said_to_be_decided_where_longer_runs_were_level(generations):
+    facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
+    training = (ROOT / "docs" / "TRAINING.md").read_text(encoding="utf-8")
+    [(longer, post, pre)] = re.findall(
+        r"runs of (\d+) million pieces .*? ended at ([\d.]+) BLEU \(post-norm\) and ([\d.]+) \(pre-norm\)",
+        training, re.S)
+    assert {"longer": int(longer), "post": post, "pre": pre} == figures.LONGER
+    assert f"post-norm ended at {post} BLEU while training and pre-norm at {pre}" in facts
+    lesson = (ROOT / "assets" / "lessons" / "generations.json").read_text(encoding="utf-8")
+    assert f"both ended level, with {post} and {pre} BLEU" in lesson and "each in two runs" in lesson
 
 
 def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):

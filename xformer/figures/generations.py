@@ -18,6 +18,8 @@ DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True)
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
 SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}  # of a curve: what dev gave, its mode
 KERNEL = 3  # width of the convolution that is compared
+# Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm and pre-norm (docs/TRAINING.md).
+LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
 WARM = 3  # timed translations of the sentence, after one to warm up
 
 
@@ -85,6 +87,8 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     notes = [*filter(None, (*(one.broken for one in found), *(_early(one, language) for one in found)))]
     if lacking := [label(one.name, language) for one in found if one.history is None and not one.broken]:
         notes.append(language.say("gen_no_history", names=", ".join(lacking)))
+    if {"post-norm", "pre-norm"} <= {one.name for one in found}:
+        notes.append(language.say("gen_order", **LONGER))
     return fill("generations.facts", language, names=names, rows=rows, notes=notes)
 
 
