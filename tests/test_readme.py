@@ -67,6 +67,22 @@ def test_the_score_without_shared_pairs_is_the_same_wherever_it_stands():
            f"score is {bleu}." in " ".join(README.split())
 
 
+@pytest.mark.parametrize(("engine", "row"), [
+    ("this engine, than CTranslate2 float32", "CTranslate2, float32"),
+    ("this engine int8, than CTranslate2 int8", "both in 8 bits")])
+def test_the_speed_is_told_as_the_range_over_the_processors_that_were_measured(engine, row):
+    section = TEXTS[ROOT / "docs" / "SPEED.md"].split("### The engine that ships")[1].split("\n### ")[0]
+    measured = [line.split(" | ")[1:] for line in section.splitlines() if line.startswith(f"| {engine} |")]
+    assert len(measured) == 2, "with AVX-512 and without"
+    said = []
+    for column in (1, 3):  # beam 5: of one sentence, and of 32
+        lowest, highest = sorted(cells[column].strip(" |") for cells in measured)
+        said.append(lowest if lowest == highest else f"{lowest} to {highest}")
+    assert f"| {row} | {said[0]} | {said[1]} |" in README
+    results = " ".join(TEXTS[ROOT / "docs" / "RESULTS.md"].split())
+    assert all(number.strip(" |") in results for cells in measured for number in cells)
+
+
 @pytest.mark.parametrize("name", ["gru", "gru-attention", "post-norm", "pre-norm"])
 def test_a_small_model_is_made_with_the_vocabulary_that_it_has(name):
     card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
