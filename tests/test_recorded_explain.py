@@ -7,7 +7,7 @@ import pytest
 
 from xformer.explain import recorded as courses
 from xformer.results import RunSettings, TrainingCourse, UserError
-from xformer.strings import ASSETS
+from xformer.strings import ASSETS, ENGLISH
 
 SETTINGS = RunSettings("reverse", "post", 6, "cosine", 0, 3e-3, 0.0, 1, 600)
 
@@ -141,3 +141,24 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path, content):
 def test_a_value_is_smoothed_by_its_neighbours():
     assert courses.smoothed([1, 9, 1, 1, 1, 1]) == [1, 1, 1, 1, 1, 1]
     assert replace(course(FALLING), ended="x").ended == "x"
+
+
+def test_what_is_said_of_the_recorded_gradients_is_what_they_were():
+    """Their norm by layer, encoder then decoder, before the first step and at the end."""
+    kept = [one for one in courses.read(ASSETS / "runs.json").courses if one.depths]
+    whole = [one for one in kept if not one.settings.without]
+    assert {one.settings.layers for one in whole} == {3} and {one.settings.norm for one in whole} == {"pre", "post"}
+    assert max(first[-1] / first[0] for first, _ in (one.depths for one in whole)) < 2.2
+    assert "about twice the first’s at most" in ENGLISH.say("train_beginning_text")
+    broken = [one for one in whole if one.settings.norm == "post" and one.settings.peak == 0.03]
+    assert len(broken) == 3 and all(last[0] < 1e-4 * first[0] for first, last in (one.depths for one in broken))
+    assert "hardly any gradient reaches the first layers of the encoder" in ENGLISH.texts["recorded_look_break"]
+
+
+def test_a_loss_that_is_another_quantity_is_not_compared():
+    """Its guess, too, is another: the smoothed target gives all pieces a share."""
+    kept = courses.read(ASSETS / "runs.json").courses
+    [plain] = [one for one in kept if one.settings.without == "smoothing"]
+    [whole] = {one.guess for one in kept if one.settings == replace(plain.settings, without="", smoothing=0.1)}
+    assert plain.settings.smoothing == 0 and abs(plain.guess - whole) > 0.3
+    assert "another quantity: compare the BLEU alone" in ENGLISH.texts["recorded_look_parts"]
