@@ -171,6 +171,8 @@ def test_teachers_words_keep_apart_what_is_apart():
     assert layer["canziani"]["en"] == "predictor module, then decoder module"
     assert "A predictor is no DecoderLayer" in layer["apart"]["canziani"]["en"]
     assert rows()["self_attention, cross_attention"]["canziani"] == "predictor"
+    norm = next(row for row in rows().values() if row.get("boxes") == ["norm"])
+    assert norm["canziani"] == "Norm", "nothing is added in a box of LayerNorm's weights"
     frames = {frame["name"]: frame["of"] for frame in architecture.TEACHING["teachers"]["canziani"]["frames"]
               if frame.get("within")}
     assert frames == {"Predictor": ["decoder_self", "cross"], "Decoder": ["feed_forward"]}
