@@ -344,7 +344,7 @@ def test_other_letters_are_another_seed_within_the_limits(running):
 
 
 def test_without_a_pass_or_attention_the_part_says_so(running, pictures):
-    assert "Translate a sentence first" in shown(pictures, running, trace=None)["refusal"]
+    assert "Waiting for a translation" in shown(pictures, running, trace=None)["refusal"]
     with closing(Service.open(CHECKPOINTS / "gru-attention", "cpu")) as recurrent:
         answer = shown(laid_out(recurrent).pictures[part.ID], recurrent, trace=recurrent.explain("The cat sleeps."))
         assert "gru-attention" in answer["refusal"] and answer["texts"] == "" and answer["after"] is None

@@ -238,7 +238,7 @@ def test_the_tab_answers_every_choice_with_a_result_or_a_sentence(running, found
     assert "One of the two translations ends with this choice" in html and plot is None
     html, plot = ask(99, "▁El")
     assert 'class="notice error"' in html and "There is no step 100" in html and plot is None
-    assert "Translate a sentence first" in listener["fn"](None, None, None)[0]
+    assert "Waiting for a translation" in listener["fn"](None, None, None)[0]
 
     def broken(*_):
         raise RuntimeError("out of memory")

@@ -103,6 +103,18 @@ def test_what_is_needed_and_missing_is_said_and_the_handler_not_called(parts, mi
     assert Ask.always(None, ENGLISH).answer(needing, one=missing) == {"two": "emptied", "problem": said}
 
 
+def test_a_part_that_waits_for_the_first_translation_raises_no_alarm(parts):
+    """It is opened by a link while that is under way. Any other refusal is an error."""
+    fn = Ask.always(None, ENGLISH)(needing, {"one": parts["one"]}, {"two": parts["two"]}, gr.HTML())["fn"]
+    waits = fn(None)[1]
+    assert 'class="notice waiting" role="status"' in waits and "error" not in waits and "alert" not in waits
+
+    @needs(one="link_no_other")
+    def other(service, language, *, one):
+        return {}
+    assert 'class="notice error" role="alert"' in Ask.always(None, ENGLISH).answer(other, one=None)["problem"]
+
+
 def steps(service, language, *, one):
     yield {"two": 1}
     try:

@@ -251,7 +251,7 @@ def test_the_part_shows_pairs_then_numbers_and_does_nothing_twice(running, small
     assert answers(running, translation=last["shown"], shown=last["shown"]) == answers(running, part="path") == [
         {"problem": ""}]
     (none,) = answers(running, translation=None)
-    assert "Translate a sentence first" in none["problem"] and none["found"] == ""
+    assert "Waiting for a translation" in none["problem"] and none["found"] == ""
     assert "None of the 8 training pairs" in answers(running, "zyzzy")[-1]["found"]
 
 

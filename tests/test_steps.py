@@ -176,7 +176,7 @@ def test_a_dropped_hypothesis_is_translated_on_and_the_page_looks_into_it(runnin
     own = grow(translation, tree_node=0, action=tab.go_on)
     assert own["spanish"] == "" and own["trace"].predicted == translation.best.pieces
     assert "It is the model’s own translation." in own["went"]
-    assert "Translate a sentence first" in grow(None, tree_node=1, action=tab.go_on)["problem"]
+    assert "Waiting for a translation" in grow(None, tree_node=1, action=tab.go_on)["problem"]
 
 
 def test_typed_spanish_is_looked_into_and_an_empty_field_is_the_model_s_own(running, pair):
@@ -187,7 +187,7 @@ def test_typed_spanish_is_looked_into_and_an_empty_field_is_the_model_s_own(runn
         back = ask.answer(tab.look_into, translation=pair[0], target=own)
         assert back["spanish"] == "" and back["trace"].predicted == pair[0].best.pieces
     assert "has never seen these characters" in ask.answer(tab.look_into, translation=pair[0], target="漢字")["problem"]
-    assert "Translate a sentence first" in ask.answer(tab.look_into, translation=None, target="x")["problem"]
+    assert "Waiting for a translation" in ask.answer(tab.look_into, translation=None, target="x")["problem"]
 
 
 def test_what_is_looked_into_is_said_where_it_is_not_the_model_s_own(running, draw, pair):

@@ -287,7 +287,7 @@ def test_nothing_is_computed_where_nobody_looks(answers):
 def test_where_nothing_can_be_weighed_nothing_old_stays(answers):
     assert answers()[0]["result"]
     refused, _ = answers(translation=None)
-    assert "Translate a sentence first" in refused["problem"] and refused["result"] == "" and refused["curve"] is None
+    assert "Waiting for a translation" in refused["problem"] and refused["result"] == "" and refused["curve"] is None
     drawn, curve = answers()
     assert drawn["result"] and curve["curve"], "and is drawn again"
 

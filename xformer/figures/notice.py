@@ -5,7 +5,7 @@ from html import escape
 
 
 def notice(sentences: Sequence[str], kind: str, way_out: str = "") -> str:
-    """Write sentences as a box in HTML, escaped. kind: "error", an alert, or "warning". "" if there is no sentence.
+    """Write sentences as a box in HTML, escaped; "" if there is none. kind: "error", an alert, "warning", "waiting".
 
     way_out: a button or link behind them, HTML.
     """

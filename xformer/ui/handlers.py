@@ -42,6 +42,7 @@ DEFAULTS: dict[str, Any] = {"progress": gr.Progress()}
 ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 MODEL, TAB = "page_model", "open_tab"  # inputs that the page adds to those of a handler
 PROBLEM = "problem"  # the name of an answer that is shown in the listener's `problem`
+WAITING = "no_trace"  # a translation that is missing is no error: at first one is under way
 REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
 
 
@@ -155,7 +156,7 @@ class Ask:
             """Give gradio a value for each of the outputs."""
             values = {}
             if problem is None and REFUSAL in answer:
-                gr.Warning(escape(answer[REFUSAL]))
+                (gr.Info if isinstance(answer[REFUSAL], Waits) else gr.Warning)(escape(answer[REFUSAL]))
             said = _said(answer)
             if problem is not None and PROBLEM in said:
                 values[problem] = said[PROBLEM]
@@ -213,17 +214,25 @@ class Ask:
             yield {**getattr(handler, "refused", {}), REFUSAL: sentence(error, language)}
 
 
+class Waits(str):
+    """A sentence that says what a part waits for; shown without alarm."""
+
+
 def sentence(error: Exception, language: Language) -> str:
     """Tell a person what went wrong, called in an `except`; what we did not foresee is logged."""
     if isinstance(error, UserError):
-        return error.say(language)
+        is_waiting = isinstance(error.message, Message) and error.message.key == WAITING
+        return Waits(error.say(language)) if is_waiting else error.say(language)
     log.exception("a handler of the page failed")
     return language.say("error_unexpected")
 
 
 def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Turn a refusal, if the answer is one, into a problem."""
-    return {PROBLEM if name == REFUSAL else name: notice([value], "error") if name == REFUSAL else value
+    def said(value: Any) -> str:
+        return notice([value], "waiting" if isinstance(value, Waits) else "error")
+
+    return {PROBLEM if name == REFUSAL else name: said(value) if name == REFUSAL else value
             for name, value in answer.items()}
 
 

@@ -230,7 +230,7 @@ class Pictures:
         now.forget()
         if len(drawn) > 1 and self.ticks and not late:
             answer[TICK] = str(next(TICKS))
-        return answer if problem is None else {**answer, REFUSAL: problem.say(now.language)}
+        return answer if problem is None else {**answer, REFUSAL: sentence(problem, now.language)}
 
     def takes(self, function: Function) -> list[str]:
         """List the parameters that a function is given: all but those that have a default and no known name."""

@@ -252,7 +252,7 @@ def first_node(translation: Translation | None, tree_width: float, tree_node: in
     return {"tree_node": 0} if is_other and tree_node else {}
 
 
-@needs(translation="decode_no_trace")
+@needs(translation="no_trace")
 def grow(service: TranslationService, translation: Translation, tree_width: float) -> BeamTree:
     """Grow the tree of the sentence on the page."""
     width = int(tree_width)
@@ -289,7 +289,7 @@ def go_on(service: TranslationService, language: Language, *, grown: BeamTree, n
             "spanish": "" if new.text == own.text else new.text}
 
 
-@needs(translation="decode_no_trace")
+@needs(translation="no_trace")
 def look_into(service: TranslationService, language: Language, *, translation: Translation, target: str | None
               ) -> dict[str, Any]:
     """Look into a typed translation of the sentence, piece by piece; into the model's own where nothing is typed."""
