@@ -43,11 +43,14 @@ def test_a_guess_is_said_with_its_probability(running, monkeypatch):
     assert not running.translate("The cat sleeps.").warnings
     monkeypatch.setattr(running, "metrics", {"guesses": {"bound": 0.0}})
     found = running.translate("The cat sleeps.")
-    percent = f"{100 * math.exp(sum(found.best.log_probs)):.2g}"
+    percent = round(100 * math.exp(sum(found.best.log_probs) / len(found.best.log_probs)))
     assert [one.say() for one in found.warnings] == [IN_ENGLISH.say("warning_guess", percent=percent)]
     values = {"former": None, "beam": 2, "n_best": 1, "length_penalty": 1, "longest": 20}
     *_, answer = translation.run(running, IN_ENGLISH, sentence="The cat sleeps.", **values)
-    assert "The model is guessing: it gives this translation" in answer["problem"]
+    assert f"it gives each piece of this translation {percent} % on average" in answer["problem"]
+    assert "may not be" not in answer["problem"], "nothing says that it is not English"
+    foreign = running.translate("Ich habe keine Ahnung, wo er heute wohnt.").warnings
+    assert any(one.key == "warning_guess_foreign" and "may not be English" in one.say(IN_ENGLISH) for one in foreign)
     *_, answer = translation.run(running, IN_ENGLISH, sentence="El libro no es de la casa.", **values)
     assert "looks like Spanish" in answer["problem"]
 

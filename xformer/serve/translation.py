@@ -258,7 +258,9 @@ class Service(ModelService[Translator], TranslationService):
             warnings.append(Message.of("warning_repetition"))
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                 or BROKEN in candidates[0].text):
-            warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
+            foreign = looks_foreign(source.text, self.model.config.source)
+            warnings.append(Message.of("warning_guess_foreign" if foreign else "warning_guess",
+                                       percent=round(100 * math.exp(sureness(best.log_probs)))))
         good = self._quality(source, candidates[0], options) if free and joined and options.quality else None
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
