@@ -109,7 +109,7 @@ def test_the_word_on_the_map_at_first_has_two_meanings_for_the_model_and_the_one
     """Its states come apart, layer by layer, and its translations are two words."""
     with closing(Service.open(ROOT / "checkpoints" / name, "cpu")) as service:
         model, tokenizer = service.model, service.tokenizer
-        known = Meanings(model, tokenizer, shipped(model, tokenizer, "encoder", SENTENCES[0])[::4], "encoder")
+        known = Meanings(model, tokenizer, shipped(model, tokenizer, "encoder", SENTENCES[0])[::10], "encoder")
         for texts, apart in ((ALL_EXAMPLES[f"meanings_{name[:2]}"], True), (failed, False)):
             said = service.translate_many(texts, GREEDY)
             pairs = [Pair.of(tokenizer.encode(one.source), one.best.tokens) for one in said]
