@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import threading
 from contextlib import suppress
@@ -10,15 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 from huggingface_hub import ModelCard, get_session
-from huggingface_hub.utils import httpx
 from safetensors.torch import load_file, save_file
 
 from tests.hub_client import Client, as_people_know_it, impatient, store, storing, watched, with_a_token
 from xformer.__main__ import main
 from xformer.hub import card, checkpoint
 from xformer.hub import repository as hub
+from xformer.hub.folders import folder_of
 from xformer.hub.recorded import HISTORY, MOMENTS
+from xformer.hub.shipped import SHIPPED, TRANSLATION
 from xformer.results import UserError
+from xformer.serve.translation import Service
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "me/en-es"
@@ -200,6 +203,46 @@ def test_a_folder_wins_over_a_repository_of_its_name(carded, tmp_path, monkeypat
     assert hub.find(NAME) == Path(NAME)
 
 
+@pytest.mark.parametrize("name", [one.name for one in SHIPPED])
+def test_what_ships_is_known_by_its_name_in_any_folder(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert hub.find(name) == TRANSLATION.find(name) == folder_of(name) == ROOT / "checkpoints" / name
+    (tmp_path / name).mkdir()
+    assert hub.find(name) == folder_of(name) == Path(name), "one's own folder of this name comes first"
+    assert [hub.find(other) for other in ("en-xx", "", ".", "..")] == [*map(Path, ("en-xx", "", ".", ".."))]
+
+
+def test_two_models_that_ship_are_compared_by_their_names_as_the_documents_say(tmp_path, monkeypatch, capsys):
+    def stop(folder, device, precision):
+        opened.append(folder)
+        if len(opened) == 2:
+            raise UserError("Both are found.")
+
+    opened = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Service, "open", stop)
+    (command,) = re.findall(r"-m xformer (compare .* --models .+?) +#", (ROOT / "docs" / "USING.md").read_text("utf-8"))
+    assert run(capsys, *shlex.split(command)) == (2, "", "Both are found.\n")
+    assert opened == [ROOT / "checkpoints" / name for name in shlex.split(command)[-2:]]
+
+
+def test_commands_that_take_folders_take_what_ships_by_its_name(tmp_path, monkeypatch, capsys):
+    def stop(folder):
+        found.append(folder)
+        raise UserError("It is found.")
+
+    found = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "push", lambda folder, *_, **more: found.append(folder))
+    monkeypatch.setattr(checkpoint, "average", lambda parts, out: found.extend(folder for folder, _ in parts))
+    monkeypatch.setattr(checkpoint, "extend", lambda folder, out: found.append(folder))
+    monkeypatch.setattr(checkpoint, "examine", stop)
+    for command in ("checkpoint push gru me/gru", "checkpoint average en-es pre-norm --out new",
+                    "checkpoint extend post-norm --out new", "evaluate poolings sentiment"):
+        run(capsys, *command.split())
+    assert found == [ROOT / "checkpoints" / name for name in ("gru", "en-es", "pre-norm", "post-norm", "sentiment")]
+
+
 @pytest.mark.parametrize(("text", "wanted"), [
     ("me/en-es", ("me/en-es", "main")), ("me/en-es@v1.0", ("me/en-es", "v1.0")),
     ("me/en-es@refs/pr/1", ("me/en-es", "refs/pr/1")), ("a/b@" + "0" * 40, ("a/b", "0" * 40)),
@@ -294,7 +337,7 @@ def test_no_network_is_one_sentence(server, client, carded, tmp_path):
 
 @pytest.mark.parametrize(("own", "patience"), [(None, hub.PATIENCE), (7, 7)])
 def test_a_client_without_a_patience_of_its_own_is_given_one(monkeypatch, own, patience):
-    with httpx.Client(timeout=own) as session, monkeypatch.context() as patch:
+    with type(get_session())(timeout=own) as session, monkeypatch.context() as patch:
         patch.setattr(hub, "get_session", lambda: session)
         with hub._plainly(hub.parse_name(NAME)):
             assert session.timeout.read == patience

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from xformer.commands.arguments import Within, add_part
+from xformer.hub.folders import folder_of
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import Options, UserError
 
@@ -61,7 +62,7 @@ def push(args: argparse.Namespace) -> None:
     """Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of the Hugging
     Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”."""
     from xformer.hub import card, checkpoint, repository
-    folder = Path(args.folder)
+    folder = folder_of(args.folder)
     if args.license and not (folder / "README.md").is_file():
         card.draft(folder, checkpoint.examine(folder), args.license, args.base_model)
     print(repository.push(folder, args.repository, private=args.private, commit_message=args.message,
@@ -138,7 +139,7 @@ def average(args: argparse.Namespace) -> None:
     if len(args.folders) < 2 or len(shares) != len(args.folders):
         raise UserError(f"There are {len(args.folders)} folders and {len(shares)} shares; name two folders or more, "
                         f"and a share for each or none.")
-    checkpoint.average([(Path(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
+    checkpoint.average([(folder_of(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
                        Path(args.out))
     print(args.out)
 
@@ -147,7 +148,7 @@ def extend(args: argparse.Namespace) -> None:
     """Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin scripts, and
     bytes for all other characters; train on from it before you use it."""
     from xformer.hub import checkpoint
-    checkpoint.extend(Path(args.folder), Path(args.out))
+    checkpoint.extend(folder_of(args.folder), Path(args.out))
     print(args.out)
 
 

@@ -20,6 +20,7 @@ from xformer.commands.arguments import (
     reranked,
     search_options,
 )
+from xformer.hub.folders import folder_of
 from xformer.hub.shipped import SENTIMENT, TRANSLATION, Shipped
 from xformer.results import UserError, refusing
 
@@ -306,7 +307,7 @@ def poolings(args: argparse.Namespace) -> None:
     from xformer.hub import checkpoint
     from xformer.training import evaluation
     with plainly():
-        scores = evaluation.pooling_scores({run: checkpoint.examine(Path(run)) for run in args.runs})
+        scores = evaluation.pooling_scores({run: checkpoint.examine(folder_of(run)) for run in args.runs})
     lines = [f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}"]
     for score in scores:
         mask = "causal" if score.causal else "full"

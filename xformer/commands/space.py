@@ -3,7 +3,7 @@
 import argparse
 
 from xformer.commands.arguments import add_part
-from xformer.hub import shipped
+from xformer.hub.folders import ROOT
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -21,5 +21,5 @@ def push(args: argparse.Namespace) -> None:
     """Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, made if it is
     not there. Needs HF_TOKEN, or a login by “hf auth login”."""
     from xformer.hub import space
-    print(space.push(shipped.ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment,
+    print(space.push(ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment,
                      mcp=args.mcp, private=args.private, message=args.message))

@@ -1,7 +1,8 @@
 """Find, download and upload checkpoints on the Hugging Face Hub, by owner/name[@revision].
 
-A name is looked for as a folder, then in the Hub's cache, then on the Hub. `huggingface_hub` makes all requests and
-reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
+A name is looked for as a folder, then among those that ship, then in the Hub's cache, then on the Hub.
+`huggingface_hub` makes all requests and reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become
+UserErrors of one sentence.
 """
 
 import re
@@ -19,6 +20,7 @@ from huggingface_hub.utils import logging, tqdm, validate_repo_id
 from huggingface_hub.utils.sha import git_hash
 
 from xformer.hub import card, checkpoint, imported, transfer
+from xformer.hub.folders import folder_of
 from xformer.results import Message, UserError, refusing
 
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
@@ -63,7 +65,8 @@ def parse_name(text: str) -> RepositoryName | None:
 
 
 def find(name: str | Path, access: Access = USUAL) -> Path:
-    """Return the folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
+    """Return the folder of a checkpoint: that folder, or that of one that ships, by its name, or owner/name[@revision]
+    from the cache, or else from the Hub.
 
     A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder is
     returned unchanged; `checkpoint.load` then raises the error. Raises UserError.
@@ -72,7 +75,7 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
         return Path(name)
     parsed = parse_name(name)
     if parsed is None:
-        return Path(name)
+        return folder_of(name)
     return (not access.force_download and cached(parsed, access)) or fetch(parsed, access)
 
 

@@ -1,4 +1,4 @@
-"""What ships with the code: each checkpoint, its folder, and how another is named in its place."""
+"""What ships with the code: each checkpoint, its name, its folder, and how another is named in its place."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from xformer.hub.folders import ROOT
 from xformer.results import GENERATIONS, UserError
-from xformer.strings import PACKAGE
-
-# The folder that holds checkpoints/: an installed package, or a clone with app.py, xformer/ and assets/.
-ROOT = PACKAGE if (PACKAGE / "checkpoints").is_dir() else PACKAGE.parent
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,8 @@ class Shipped:
     @property
     def help(self) -> str:
         """The text of a flag that names another."""
-        return f"folder, or owner/name[@revision] on the Hub (or {self.variable}; else {self.folder} beside the code)"
+        return (f"folder, owner/name[@revision] on the Hub, or the name of one that ships, as en-es (or "
+                f"{self.variable}; else {self.name}, which ships)")
 
     def named(self, given: str | Path | None) -> str | Path | None:
         """Return what is named in its place, by a flag or the environment; None where it is the one to use itself."""
@@ -45,8 +43,8 @@ class Shipped:
         return bool(self.named(given)) or self.path.is_dir()
 
     def find(self, given: str | Path | None = None) -> Path:
-        """Return the folder of the checkpoint to use; a name that is no folder is looked for on the Hub. Raises
-        UserError, also where none is named and none ships with this copy of the program."""
+        """Return the folder of the checkpoint to use; a name that is no folder is one that ships, or is looked for on
+        the Hub. Raises UserError, also where none is named and none ships with this copy of the program."""
         if not self.there(given):
             raise UserError(f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "
                             f"on the Hub, with --checkpoint or in {self.variable}; a clone of the repository has one.")
