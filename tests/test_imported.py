@@ -1,5 +1,6 @@
 """Models of others, imported: equal to what transformers makes of them, and refused in one sentence."""
 
+import base64
 import io
 import json
 import random
@@ -13,12 +14,20 @@ import pytest
 import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
+from transformers import (
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    M2M100Tokenizer,
+    MarianConfig,
+    MarianMTModel,
+    MarianTokenizer,
+    NllbTokenizer,
+)
 
 from tests.pages import laid_out
 from xformer.explain import doubts
 from xformer.figures.attention import Choice
-from xformer.hub import checkpoint, imported
+from xformer.hub import checkpoint, imported, tokenizer_json
 from xformer.hub.imported import TRIAL, Unusable, convert
 from xformer.model import Trace
 from xformer.pieces import BOS, EOS, PAD, UNK
@@ -42,10 +51,10 @@ CODES = (">>spa<<", ">>fra<<")
 SHAPES = [(32, 4, 2, 3, "swish", 0), (64, 8, 3, 2, "relu", 77), (48, 4, 2, 2, "gelu", 150)]
 
 
-def learned(lines):
+def learned(lines, kind="unigram"):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=250,
-                                             minloglevel=2)
+                                             minloglevel=2, model_type=kind)
     return model.getvalue()
 
 
@@ -292,6 +301,88 @@ def test_m2m_100_is_read_too(sides, tmp_path, family):
         assert tokenizer.pieces(tokenizer.encode(">>fr<< Hi"))[0] == ">>en<<"
         with pytest.raises(UserError, match="writes several languages; name one with --target: en, fr, es"):
             convert(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """A SentencePiece model of byte-pair merges, as M2M-100's and NLLB's are."""
+    return learned([*ENGLISHES, *SPANISHES, *TRIAL], "bpe")
+
+
+def saved(folder, pairs, family):
+    """Write a folder as transformers 5 saves it, of a model of some weights; -> its tokenizer."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *listed(pairs)[3:]]
+    rows = {piece: row for row, piece in enumerate(pieces)}
+    if family == "nllb":
+        halves = [(piece[:at], piece[at:]) for piece in pieces[4:] for at in range(1, len(piece))]
+        tokenizer = NllbTokenizer(rows, [pair for pair in halves if {*pair} <= {*rows}], src_lang="eng_Latn",
+                                  extra_special_tokens=["eng_Latn", "fra_Latn", "spa_Latn"])
+    else:
+        (folder / "old").mkdir(parents=True)
+        (folder / "old" / "vocab.json").write_text(json.dumps(rows))
+        (folder / "old" / "sentencepiece.bpe.model").write_bytes(pairs)
+        files = [str(folder / "old" / name) for name in ("vocab.json", "sentencepiece.bpe.model")]
+        names = [*M2M100Tokenizer(*files).lang_code_to_token.values()]
+        (folder / "old" / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": names}))
+        tokenizer = M2M100Tokenizer.from_pretrained(folder / "old", src_lang="en")
+    tokenizer.save_pretrained(folder)
+    drawn(M2M100ForConditionalGeneration(M2M100Config(
+        vocab_size=len(pieces) + 110, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=100)
+    )).save_pretrained(folder)
+    return tokenizer
+
+
+@pytest.mark.parametrize(("family", "code"), [("m2m", "__{}__"), ("nllb", "{}_Latn")])
+def test_a_folder_that_transformers_5_saved_is_read(pairs, tmp_path, family, code):
+    theirs = saved(tmp_path, pairs, family)
+    here = {path.name for path in tmp_path.iterdir()}
+    assert "special_tokens_map.json" not in here and ("sentencepiece.bpe.model" in here) is (family == "m2m")
+    one = convert(tmp_path, target="es")
+    rows, _ = imported._rows(imported._read_transformers(tmp_path))
+    row = theirs.convert_tokens_to_ids("spa_Latn") if family == "nllb" else theirs.get_lang_id("es")
+    assert [rows[i] for i in one.tokenizer.forced("Hi")] == [row]
+    reader = sentencepiece.SentencePieceProcessor(model_proto=pairs)
+    for text in (*ENGLISHES, *SPANISHES, "Zoë, 25 € – 日本!"):
+        ours = one.tokenizer.encode(text)
+        assert [rows[i] for i in [*ours, EOS]] == theirs(text)["input_ids"], text
+        if not {*text} - {*"".join(ENGLISHES)}:
+            assert one.tokenizer.pieces(ours)[1:] == reader.encode(text, out_type=str)
+            assert one.tokenizer.decode(ours[1:]) == text
+
+
+def test_merges_keep_the_characters_that_sentencepiece_puts_for_others(pairs):
+    """Of a tokenizer.json that was made of NLLB's own file: full-width letters are read as usual ones."""
+    rows = {piece: row for row, piece in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(pairs)[3:]])}
+    content, at = pairs, pairs.index(b"nmt_nfkc") + len(b"nmt_nfkc")
+    assert content[at] == 0x12, "precompiled_charsmap is the field after the name"
+    size = content[at + 1] & 0x7F | (content[at + 2] & 0x7F) << 7 | content[at + 3] << 14
+    charsmap = base64.b64encode(content[at + 4:at + 4 + size]).decode()
+    found = tokenizer_json.read({
+        "model": {"type": "BPE", "vocab": rows, "merges": ["H i"]}, "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Precompiled", "precompiled_charsmap": charsmap}]},
+        "added_tokens": [{"content": "spa_Latn", "id": len(rows)}]})
+    reader = sentencepiece.SentencePieceProcessor(model_proto=found.model)
+    assert found.languages == ["spa_Latn"] and found.ids["spa_Latn"] == len(rows)
+    assert reader.normalize("Ｔｏｍ  ﬁ") == "▁Tom▁fi"
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda table: table.update(model={"type": "Unigram"}), "it holds 'Unigram', and only 'BPE' is read"),
+    (lambda table: table.pop("model"), "tokenizer.json is none of NLLB's"),
+    (lambda table: table.update(added_tokens=[1]), "tokenizer.json is none of NLLB's"),
+    (lambda table: table.update(normalizer=["x"]), "tokenizer.json is none of NLLB's"),
+    (lambda table: table["model"].update(merges=[3]), "tokenizer.json is none of NLLB's"),
+    (lambda table: table["model"]["vocab"].update(a=99999), "tokenizer.json does not number its pieces"),
+    (lambda table: table.update(added_tokens=table["added_tokens"][:4]), "names its languages")])
+def test_another_tokenizer_json_is_refused_in_a_sentence(pairs, tmp_path, change, said):
+    saved(tmp_path, pairs, "nllb")
+    table = json.loads((tmp_path / "tokenizer.json").read_text())
+    change(table)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(table))
+    with pytest.raises(Unusable) as found:
+        convert(tmp_path, target="es")
+    assert said in str(found.value)
 
 
 def changed(**values):

@@ -90,10 +90,8 @@ class Tokenizer:
                       and unicodedata.category(c)[0] not in "CZ"]
         least = min(self.log_probs(range(EOS + 1, len(self))))
         # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
-        pieces = [_field(1, _field(1, piece.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind))
-                  for piece, score, kind in (*((c, least, NORMAL) for c in characters),
-                                             *((byte, 0.0, BYTE) for byte in BYTES))]
-        trainer = _field(2, _number(4, len(self) + len(pieces)) + _number(35, 1))  # vocab_size, byte_fallback
+        pieces = [*(piece_of(c, least) for c in characters), *(piece_of(byte, 0.0, BYTE) for byte in BYTES)]
+        trainer = field_of(2, number_of(4, len(self) + len(pieces)) + number_of(35, 1))  # vocab_size, byte_fallback
         return Tokenizer(b"".join((self.model, *pieces, trainer)))
 
     def __len__(self) -> int:
@@ -250,9 +248,16 @@ def _varint(value: int) -> bytes:
     return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
 
 
-def _number(field: int, value: int) -> bytes:
+def number_of(field: int, value: int) -> bytes:
+    """Write a field that holds a number."""
     return _varint(field << 3) + _varint(value)
 
 
-def _field(field: int, content: bytes) -> bytes:
+def piece_of(piece: str, score: float, kind: int = NORMAL) -> bytes:
+    """Write a piece as a SentencePiece model lists it."""
+    return field_of(1, field_of(1, piece.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + number_of(3, kind))
+
+
+def field_of(field: int, content: bytes) -> bytes:
+    """Write a field that holds bytes, a text or a message."""
     return _varint(field << 3 | 2) + _varint(len(content)) + content

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from xformer.hub import card, checkpoint
+from xformer.hub import card, checkpoint, tokenizer_json
 from xformer.model import ACTIVATIONS, LANGUAGE, Config, Transformer, sinusoids
 from xformer.pieces import BOS, EOS, SPECIAL, repeats
 from xformer.results import UserError, refusing
@@ -27,7 +27,7 @@ from xformer.tokenizer import CODE, JointTokenizer, listed
 
 # Nothing else is read of a repository, so that a pickle beside these is no danger.
 FILES = ("README.md", "config.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "source.spm",
-         "target.spm", "sentencepiece.bpe.model", "model.safetensors")
+         "target.spm", "sentencepiece.bpe.model", "tokenizer.json", "model.safetensors")
 # What config.json must say of both families, and of Marian's models: (so it must be, so it is where nothing is said).
 ALWAYS = {"tie_word_embeddings": (True, True), "share_encoder_decoder_embeddings": (True, True)}
 FAMILIES: dict[str, dict[str, tuple[bool, bool]]] = {
@@ -249,8 +249,14 @@ def _read_transformers(folder: Path) -> Files:
     if kind not in FAMILIES:
         raise Unusable(f"it is of the type {kind!r}; read are {', '.join(FAMILIES)}")
     marian = kind == "marian"
-    models = [_bytes(folder / name) for name in (("source.spm", "target.spm") if marian else
-                                                 ("sentencepiece.bpe.model",))]
+    table = folder / "tokenizer.json"  # transformers 5 saves it in place of NLLB's SentencePiece model
+    saved = None
+    if not marian and table.is_file() and not (folder / "sentencepiece.bpe.model").is_file():
+        with refusing((LookupError, TypeError, ValueError, AttributeError), lambda error: (
+                Unusable(f"{table.name} is none of NLLB's ({error})"))):
+            saved = tokenizer_json.read(_json(table))
+    models = [saved.model] if saved else [_bytes(folder / name) for name in (
+        ("source.spm", "target.spm") if marian else ("sentencepiece.bpe.model",))]
     try:
         weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
     except FileNotFoundError as error:
@@ -260,14 +266,18 @@ def _read_transformers(folder: Path) -> Files:
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
     # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
-    ids: dict[str, int] = _json(folder / "vocab.json", None if marian else {}) or {
+    ids: dict[str, int] = saved.ids if saved else _json(folder / "vocab.json", None if marian else {}) or {
         name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
-        raise Unusable("vocab.json does not number its pieces 0, 1, 2, …")
+        raise Unusable(f"{table.name if saved else 'vocab.json'} does not number its pieces 0, 1, 2, …")
     if not marian:
-        pieces += [f">>{name.strip('_')}<<" for name in _json(folder / "special_tokens_map.json").get(
-            "additional_special_tokens", []) if name not in ids]
+        languages = saved.languages if saved else _languages(folder, words, ids)
+        if not languages:
+            other = table.name if saved else "tokenizer_config.json"
+            raise Unusable(f"neither special_tokens_map.json nor {other} names its languages")
+        codes = {name: f">>{name.strip('_')}<<" for name in languages}
+        pieces = [codes.get(piece, piece) for piece in (pieces if saved else [*pieces, *languages])]
         count = next((len(weights[name]) for name in MATRIX if name in weights), 0)
         pieces += [f"madeupword{i}" for i in range(count - len(pieces))]
     special: dict[str, int] = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
@@ -277,6 +287,14 @@ def _read_transformers(folder: Path) -> Files:
         if config.get(key, special[name]) != special[name]:
             raise Unusable(f"config.json says that {key} is {config[key]}, and the vocabulary {special[name]}")
     return Files(config, weights, pieces, special, models)
+
+
+def _languages(folder: Path, words: Mapping[str, Any], ids: Mapping[str, int]) -> list[str]:
+    """The names of the languages of M2M-100, by row. words: tokenizer_config.json, which has them where transformers 5
+    saved the model."""
+    listed = _json(folder / "special_tokens_map.json", {}).get("additional_special_tokens")
+    found = listed or words.get("extra_special_tokens")
+    return [name for name in found or () if isinstance(name, str) and name not in ids]
 
 
 def _read_marian(path: Path) -> Files:
