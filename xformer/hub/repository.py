@@ -23,6 +23,7 @@ from xformer.hub import card, checkpoint, imported, transfer
 from xformer.hub.folders import folder_of
 from xformer.results import Message, UserError, refusing
 
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)  # an older client lets other letters and a newline pass
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
 PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
@@ -57,7 +58,10 @@ def parse_name(text: str) -> RepositoryName | None:
     repository, at, revision = text.partition("@")
     if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
         return None
-    with refusing(errors.HFValidationError, lambda _: Message.of("hub_error_name", name=repr(text))):
+    refusal = Message.of("hub_error_name", name=repr(text))
+    if not REPOSITORY.fullmatch(repository):
+        raise UserError(refusal)
+    with refusing(errors.HFValidationError, lambda _: refusal):
         validate_repo_id(repository)
     if at and not REVISION.fullmatch(revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
