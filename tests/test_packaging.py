@@ -2,12 +2,15 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import urlopen
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -21,6 +24,8 @@ else:
     import tomli as tomllib
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SETUP = SimpleNamespace(**runpy.run_path(str(ROOT / "setup.py")))  # not as a program: nothing is built
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "night.yml").read_text(encoding="utf-8"))
 WITHOUT_BROWSER = WORKFLOW["env"]["WITHOUT_BROWSER"]  # the marks of what is tried on every system and Python
 
@@ -160,6 +165,39 @@ def test_the_changes_have_the_headings_and_dates_of_keep_a_changelog():
                                                                    "Security"}
 
 
+# The page of the package index
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/me/xformer", "https://example.org/me/xformer/"])
+def test_the_page_of_the_index_has_no_metadata_and_no_dead_link(address):
+    page = SETUP.page(README, address)
+    assert page.startswith("# xformer\n") and "sdk_version" not in page
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    assert all("://" in link for link in links)
+    own = [link.removeprefix("https://example.org/me/xformer/") for link in links if "example.org" in link]
+    within = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
+    assert len(own) == (len(within) if address else 0)
+    for link in own:
+        kind, head, path = link.split("/", 2)
+        assert (ROOT / path.partition("#")[0]).exists() and head == "HEAD"
+        assert kind == ("raw" if path.endswith(".png") else "blob")
+    assert "![" in page if address else "![" not in page
+
+
+def test_the_index_links_what_is_published_and_nothing_else():
+    assert SETUP.addresses("") == {}
+    found = SETUP.addresses("https://example.org/me/xformer")
+    assert {*found} == {"Source", "Documentation", "Changelog", "Issues"}
+    here = [one.split("/HEAD/")[1] for one in found.values() if "/HEAD/" in one]
+    assert len(here) == 2 and all((ROOT / path).is_file() for path in here)
+    assert {*PROJECT["project"]["dynamic"]} == {"dependencies", "readme", "urls"}
+
+
+def test_type_checkers_of_users_read_the_types():
+    assert (ROOT / "xformer" / "py.typed").is_file()
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["xformer"]
+
+
 # An installed package
 
 
@@ -182,6 +220,10 @@ def installed(tmp_path_factory):
                    check=True)
     (wheel,) = folder.glob("xformer_inside-*.whl")
     assert wheel.stat().st_size < 100_000_000  # what the package index takes
+    with ZipFile(wheel) as packed:
+        (metadata,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        assert "xformer/py.typed" in packed.namelist()
+        assert "\n\n# xformer\n" in packed.read(metadata).decode() and b"sdk_version" not in packed.read(metadata)
     programs = folder / "empty" / ("Scripts" if sys.platform == "win32" else "bin")
     subprocess.run([*pip, "--python", programs / "python", "install", "--quiet", "--no-deps", wheel], check=True)
     (packages,) = (folder / "empty").rglob("site-packages")

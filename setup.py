@@ -1,0 +1,39 @@
+"""What pyproject.toml cannot say: the page of the package index, made of README.md, and the addresses beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from setuptools import setup
+
+ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")  # where it is published, as https://github.com/owner/xformer
+
+
+def page(text: str, address: str) -> str:
+    """Return README.md without the metadata of a Space, its links absolute.
+
+    address: of the repository; where it is "", what is linked within it is plain text, and pictures are left out.
+    """
+    def absolute(found: re.Match[str]) -> str:
+        picture, shown, target = found.groups()
+        if "://" in target:
+            return found[0]
+        if not address:
+            return "" if picture else shown
+        return f"{picture}[{shown}]({address.rstrip('/')}/{'raw' if picture else 'blob'}/HEAD/{target})"
+    text = re.sub(r"\A---\n.*?\n---\n\s*", "", text, flags=re.DOTALL)
+    return re.sub(r"(!?)\[([^\]]*)\]\(([^)#][^)]*)\)", absolute, text)
+
+
+def addresses(address: str) -> dict[str, str]:
+    """Return what the package index links beside the page; nothing where no address is known."""
+    at = address.rstrip("/")
+    return {"Source": at, "Documentation": f"{at}/blob/HEAD/docs/USING.md",
+            "Changelog": f"{at}/blob/HEAD/CHANGELOG.md", "Issues": f"{at}/issues"} if at else {}
+
+
+if __name__ == "__main__":
+    setup(long_description=page((Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS),
+          long_description_content_type="text/markdown", project_urls=addresses(ADDRESS))
