@@ -1,5 +1,6 @@
 """Uploading a Space, through the real client and a Hub on loopback."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def test_what_is_missing_is_told(copy, spoil, said):
 
 def test_the_front_matter_is_what_hosts_offer():
     data = ModelCard((ROOT / "README.md").read_text(encoding="utf-8")).data
-    assert (data["sdk"], data["app_file"], data["license"]) == ("gradio", "app.py", "mit")
+    assert (data["sdk"], data["app_file"]) == ("gradio", "app.py")
     assert len(data["short_description"]) <= 60
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = {r.name: r.specifier for r in (Requirement(line.split("#")[0]) for line in lines if line[0].isalpha())}
@@ -134,6 +135,22 @@ def test_the_front_matter_is_what_hosts_offer():
     assert data["python_version"] in ("3.10.13", "3.12.12")  # of hosts that lend GPUs
     cards = [ModelCard.load(ROOT / folder / "README.md").data for folder in (TRANSLATION.folder, SENTIMENT.folder)]
     assert data["datasets"] == [name for one in cards for name in one["datasets"]]
+
+
+def test_the_licence_of_a_space_and_the_table_are_what_the_cards_of_the_weights_say():
+    """A Space carries all that ships, so the strictest of their licences is its own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    cards = {one.name: ModelCard.load(ROOT / one.folder / "README.md").data.to_dict() for one in SHIPPED}
+    said = {name: licence for line in text.splitlines() if line.startswith("| `") and line.count("|") == 3
+            for names, licence in [line.strip("|").split("|")] for name in re.findall(r"`([\w-]+)`", names)}
+    words = {"cc-by-sa-4.0": "CC-BY-SA 4.0", "research-use": "research use"}
+    licences = {name: card.get("license_name") or card["license"] for name, card in cards.items()}
+    assert {name: said[name].strip().startswith(words[licence]) for name, licence in licences.items()} == dict.fromkeys(
+        licences, True)
+    own, strictest = ModelCard(text).data.to_dict(), cards[SENTIMENT.name]
+    assert {*licences.values()} == {*words} and licences[SENTIMENT.name] == "research-use"
+    keys = ("license", "license_name", "license_link")
+    assert [own[key] for key in keys] == [strictest[key] for key in keys]
 
 
 def test_a_space_is_asked_for_nothing_that_its_host_brings(server, client, tiny_checkpoint, tiny_classifier):
