@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.ui.server import gradio_private
-from xformer.ui.server.sessions import listening, make_room
+from xformer.ui.server.sessions import count_end, listening, make_room
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((
@@ -98,8 +98,8 @@ class Gate:
         call = gradio_private.CALL.fullmatch(path) if scope["method"] == "GET" else None
         page = gradio_private.SESSION.fullmatch(path)
         names = [*([page[1]] if page else []), *requested.query_params.getlist("session_hash")]
-        if any(len(name) > gradio_private.LONGEST_NAME for name in names):
-            refusal = f"The name of a session has {gradio_private.LONGEST_NAME} characters at most."
+        if len(names) > 1 or any(len(name) > gradio_private.LONGEST_NAME for name in names):
+            refusal = f"A request names one session at most, by {gradio_private.LONGEST_NAME} characters at most."
             await PlainTextResponse(refusal, 400)(scope, receive, send)
             return
         logged_in = gradio_private.logged_in(app, requested.cookies)
@@ -112,7 +112,7 @@ class Gate:
         if not logged_in:
             call = None  # Gradio refuses it
         listens = path.rstrip("/") == gradio_private.LISTEN
-        if listens and len(names) == 1 and logged_in and (said := gradio_private.lost(app, names[0])):
+        if listens and names and logged_in and (said := gradio_private.lost(app, names[0])):
             await PlainTextResponse(said, media_type="text/event-stream")(scope, receive, send)
             return
         joins = bool(gradio_private.JOIN.fullmatch(path)) and scope["method"] == "POST"
@@ -132,7 +132,7 @@ class Gate:
 
         async def answer(message: Message) -> None:  # which assets/gradio_stream.js reads
             if listens and message.get("body", b"").startswith(gradio_private.END):
-                app.state.ended.update(names)
+                count_end(app, names[0])
             if joins and message["type"] == "http.response.start":
                 ended = app.state.ended[scope.get(gradio_private.JOINED)]
                 MutableHeaders(scope=message)["X-Streams-Ended"] = f"{ended} {os.getpid()}"

@@ -88,6 +88,15 @@ def listening(app: Any, name: str) -> Iterator[None]:
             del app.state.listeners[name]
 
 
+def count_end(app: Any, session: str) -> None:
+    """Count a stream of the answers of a session that the server has ended. Of more than `MOST_SESSIONS` sessions, the
+    one whose stream ended longest ago is counted no more: its page may then take one reply too early."""
+    ended = app.state.ended
+    ended[session] = ended.pop(session, 0) + 1  # now the last in the order
+    if len(ended) > MOST_SESSIONS:
+        del ended[next(iter(ended))]
+
+
 def sweep(app: Any) -> None:
     """Forget sessions that ended and were not used for `KEPT` seconds; then, while all others hold more than
     `MOST_KEPT` bytes, the one that was used longest ago."""
@@ -111,7 +120,7 @@ def make_room(app: Any) -> None:
     """While more than `SESSIONS` sessions are kept, forget one: of the client that has most, the one that was used
     longest ago. So a client that opens hundreds takes no session from another."""
     kept = [session for session, _ in gradio_private.sessions(app)]
-    if len(kept) <= SESSIONS:
+    if len(kept) <= SESSIONS and len(app.state.clients) <= MOST_SESSIONS:
         return
     clients = {session: app.state.clients.get(session, "") for session in kept}
     app.state.clients.clear()
