@@ -52,7 +52,7 @@ def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, 
         if len(looks) > 2 * sessions.LOOKS:
             raise asyncio.CancelledError
 
-    async def drop(_, job):
+    async def drop(_, job, heard, refusal):
         dropped.append(len(looks))
 
     app = SimpleNamespace(state=SimpleNamespace(listeners={}))
@@ -62,6 +62,27 @@ def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, 
     with pytest.raises(asyncio.CancelledError):
         sessions._drop(app).send(None)  # nothing in it waits, and a browser of these tests may have a loop of its own
     assert dropped[:1] == ([] if comes else [sessions.LOOKS])
+
+
+@pytest.mark.parametrize("comes", ["before", "meanwhile", "never"])
+def test_who_comes_to_listen_while_an_answer_is_dropped_is_not_broken_off(comes):
+    """The answers of one call, of which Gradio's stream fails where its messages are taken away under it."""
+    here, job = {comes == "before"}, gradio_private.Job("call", "call", 60.0, 0)
+
+    async def clean_events(event_id):
+        here.add(comes == "meanwhile")
+        cleaned.append(event_id)
+
+    messages, cleaned = asyncio.Queue(), []
+    queue = SimpleNamespace(clean_events=clean_events, pending_event_ids_session={"call": {"call"}},
+                            pending_messages_per_session={"call": messages})
+    app = SimpleNamespace(get_blocks=lambda: SimpleNamespace(_queue=queue))
+    run(gradio_private.drop(app, job, lambda: True in here, "It was given up."))
+    assert cleaned == ([] if comes == "before" else ["call"])
+    assert ("call" in queue.pending_messages_per_session) == (comes != "never")
+    said = [] if messages.empty() else [messages.get_nowait()]
+    assert [(one.event_id, one.success, one.output) for one in said] == (
+        [("call", False, {"error": "It was given up."})] if comes == "meanwhile" else [])
 
 
 def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learned_pairs, monkeypatch):

@@ -20,7 +20,7 @@ from annotated_types import MaxLen
 from gradio import http_server, networking, routes, state_holder
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
-from gradio.server_messages import UnexpectedErrorMessage
+from gradio.server_messages import ProcessCompletedMessage, UnexpectedErrorMessage
 from gradio.utils import get_function_description
 from starlette.responses import Response
 from starlette.routing import Route
@@ -217,11 +217,20 @@ def jobs(app: Any) -> list[Job]:
             for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
 
 
-async def drop(app: Any, job: Job) -> None:
+async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> None:
     """Take a request out of Gradio's queue, or mark it as abandoned, as Gradio does when a stream of answers is
-    closed; a client that asks for its answer later is told that there is none."""
+    closed; a client that asks for its answer later is told that there is none.
+
+    heard: tells whether somebody listens by now: a stream that began meanwhile ends with `refusal`, as Gradio itself
+    would break it off.
+    """
     queue = app.get_blocks()._queue
+    if heard():
+        return
     await queue.clean_events(event_id=job.id)
+    if heard() and (messages := queue.pending_messages_per_session.get(job.session)) is not None:
+        messages.put_nowait(ProcessCompletedMessage(event_id=job.id, output={"error": refusal}, success=False))
+        return
     pending = queue.pending_event_ids_session.get(job.session, set())
     pending.discard(job.id)
     if not pending:

@@ -5,11 +5,13 @@ import datetime
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.memory import give_back
 from xformer.serve.wire import weight
+from xformer.strings import ENGLISH
 from xformer.ui.server import gradio_private
 from xformer.ui.server.gradio_private import forget
 
@@ -67,13 +69,17 @@ async def _trim() -> None:
 async def _drop(app: Any) -> None:
     """Drop the requests whose client has not listened for `UNHEARD` seconds and has no page open."""
     looks = Counter[str]()  # in a row that found nobody; a server that stood still has not looked
+    refusal = ENGLISH.say("error_unheard", seconds=round(UNHEARD))
+
+    def heard(job: gradio_private.Job) -> bool:
+        return bool({job.id, job.session} & app.state.listeners.keys())
     while True:
         await asyncio.sleep(UNHEARD / LOOKS)
-        unheard = [one for one in gradio_private.jobs(app) if not {one.id, one.session} & app.state.listeners.keys()]
+        unheard = [job for job in gradio_private.jobs(app) if not heard(job)]
         looks = Counter({job.id: looks[job.id] + 1 for job in unheard})
         for job in unheard:
             if looks[job.id] >= LOOKS:
-                await gradio_private.drop(app, job)
+                await gradio_private.drop(app, job, partial(heard, job), refusal)
 
 
 @contextmanager
