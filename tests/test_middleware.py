@@ -57,6 +57,19 @@ def test_a_request_names_one_session(app, names):
     assert answered(middleware.Gate(ends), request(app, "/gradio_api/heartbeat/three", names[:1]))[0] == 400
 
 
+def test_a_call_that_was_dropped_while_it_was_computed_is_none_any_more(app):
+    app.queue.event_ids_to_events["call"] = None  # until its handler ends
+    app.queue.pending_event_ids_session["owner"] = {"call", "other"}
+    app.queue.pending_messages_per_session["owner"] = None
+    path, gate = "/gradio_api/call/translate/call", middleware.Gate(ends)
+    assert answered(gate, request(app, path))[0] == 200
+    app.queue.pending_event_ids_session["owner"] = {"other"}
+    assert answered(gate, request(app, path))[0] == 404
+    app.queue.pending_event_ids_session["owner"] = {"call"}
+    app.queue.pending_messages_per_session.clear()
+    assert answered(gate, request(app, path))[0] == 404
+
+
 def test_ended_streams_are_counted_of_so_many_sessions_at_most(app, monkeypatch):
     monkeypatch.setattr(sessions, "MOST_SESSIONS", 3)
     gate = middleware.Gate(ends)

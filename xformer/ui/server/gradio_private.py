@@ -168,10 +168,13 @@ def served_at(app: Any) -> list[str]:
 
 
 def is_call(app: Any, name: str) -> bool:
-    """Whether this is the id of a call of the API that has not been answered, and not the name of a session."""
+    """Whether this is the id of a call of the API that has not been answered, and not the name of a session.
+
+    One that was dropped is none any more, though it may be computed still: Gradio's stream of its answers would fail.
+    """
     queue = app.get_blocks()._queue
-    return name in queue.event_ids_to_events or any(
-        name in calls for calls in list(queue.pending_event_ids_session.values()))
+    return any(name in calls and session in queue.pending_messages_per_session
+               for session, calls in list(queue.pending_event_ids_session.items()))
 
 
 def lost(app: Any, session: str) -> str | None:
