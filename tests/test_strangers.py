@@ -91,7 +91,7 @@ def received(sizes, path="/gradio_api/queue/join"):
     async def receive():
         return pieces.pop(0)
 
-    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [],
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [], "client": None,
              "app": SimpleNamespace(auth=None, cookie_id="", tokens={})}
     run(middleware.Gate(read)(scope, receive, None))
     return sum(taken)
@@ -99,7 +99,8 @@ def received(sizes, path="/gradio_api/queue/join"):
 
 def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
     size = middleware.SMALL
-    waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10) for number in range(10)]
+    waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10, f"10.0.0.{number}")
+               for number in range(10)]
     monkeypatch.setattr(middleware, "make_room", lambda app: None)
     monkeypatch.setattr(gradio_private, "jobs", lambda app: waiting)
     assert received([size]) == size

@@ -55,8 +55,10 @@ def run(args: argparse.Namespace) -> int:
         cluster.serve(setup, copies, args.address, args.host, args.port)
         return 0
     import uvicorn
+
+    from xformer.serve.connections import Patient
     setup.start()
-    uvicorn.run(engine.api, host=args.host, port=args.port, log_level="info", access_log=False)
+    uvicorn.run(engine.api, host=args.host, port=args.port, http=Patient, log_level="info", access_log=False)
     return 0
 
 

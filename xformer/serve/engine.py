@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xformer.results import GREEDY, STACKS, Options, UserError
 from xformer.results.questions import Question
 from xformer.serve import many, wire
+from xformer.serve.connections import patient
 from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.protocol import ReviewService, TranslationService, public
@@ -81,10 +82,11 @@ def door(app: ASGIApp) -> ASGIApp:
                     "the page with --engine-token TOKEN.")
             await PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
             return
+        bring = patient(receive)
 
         async def take() -> Message:
             nonlocal received
-            message = await receive()
+            message = await bring()
             received += len(message.get("body", b""))
             if received > MOST_BYTES:
                 raise HTTPException(413, f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")

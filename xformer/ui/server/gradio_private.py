@@ -25,6 +25,8 @@ from gradio.utils import get_function_description
 from starlette.responses import Response
 from starlette.routing import Route
 
+from xformer.serve.connections import Patient
+
 TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
 # any client that asks, recordings, an editor, a monitor.
@@ -95,7 +97,7 @@ for _note in ("_update_config", "_update_value_in_config"):
 
 
 def _run_in_thread(server: Any) -> None:
-    """Start a server in a thread, and wait until it serves or has ended.
+    """Start a server in a thread, and wait until it serves or has ended; connections have a time to say what they want.
 
     Gradio itself waits five seconds, and then starts another at the next port, for which this app is of no use any
     more: on a busy machine a page that is an MCP server too never began.
@@ -104,6 +106,7 @@ def _run_in_thread(server: Any) -> None:
         with suppress(SystemExit):  # by which uvicorn ends where it cannot begin
             server.run()
 
+    server.config.http = Patient
     server.thread = threading.Thread(target=run, daemon=True)
     if server.reloader:
         server.watch_thread = threading.Thread(target=server.watch, daemon=True)
@@ -211,12 +214,14 @@ class Job(NamedTuple):
     session: str
     seconds: float  # since it came
     size: int  # bytes of its body, which is kept until it is answered
+    address: str = ""  # of its client
 
 
 def jobs(app: Any) -> list[Job]:
     """List the requests that wait in Gradio's queue or are computed."""
     return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
-                sum(event.request.scope.get(RECEIVED, ())))
+                sum(event.request.scope.get(RECEIVED, ())), "" if event.request.client is None else
+                event.request.client.host)
             for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import Counter
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +12,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xformer.serve.connections import patient
 from xformer.ui.server import gradio_private
 from xformer.ui.server.sessions import count_end, listening, make_room
 
@@ -27,7 +29,8 @@ MOST_JOINED = 12_000_000  # of what is to be computed: twice serve.many.MAX_BYTE
 WRONG = 1.0  # seconds after which a wrong password is answered
 MOST_TRIES = 10  # passwords that wait to be tried for one address
 SMALL = 64_000  # bytes of a request that is taken in however many wait
-MOST_WAITING = 100_000_000  # bytes of all larger requests that wait or are computed
+MOST_WAITING = 100_000_000  # bytes of all larger requests that are received, wait or are computed
+MOST_OF_ONE = 30_000_000  # of those of one address: two of the largest
 
 
 class SecurityHeaders:
@@ -84,7 +87,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._receiving: dict[int, list[int]] = {}
+        self._receiving: dict[int, tuple[str, list[int]]] = {}  # the address of each, and how much came so far
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -119,15 +122,21 @@ class Gate:
         most = MOST_JOINED if joins else MOST_BYTES
         received: list[int] = []
         scope[gradio_private.RECEIVED] = received
+        address, bring = (scope["client"] or ("",))[0], patient(receive)
 
         async def take() -> Message:
-            message = await receive()
+            message = await bring()
             if size := len(message.get("body", b"")):
                 received.append(size)
             if sum(received) > most:
                 raise HTTPException(413, f"A request may have {most:,} bytes at most; send it in parts.")
-            if joins and sum(received) > SMALL and self._waiting(app) > MOST_WAITING:
-                raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
+            if size and joins and sum(received) > SMALL:
+                held = self._held(app)
+                if held[address] > MOST_OF_ONE:
+                    raise HTTPException(503, f"More than {MOST_OF_ONE:,} bytes of your address wait to be computed "
+                                             f"already; try again in a minute.")
+                if held.total() > MOST_WAITING:
+                    raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
             return message
 
         async def answer(message: Message) -> None:  # which assets/gradio_stream.js reads
@@ -146,12 +155,17 @@ class Gate:
                 for session in names:
                     stack.enter_context(listening(app, session))
             if joins:
-                self._receiving[id(received)] = received
+                self._receiving[id(received)] = address, received
                 stack.callback(self._receiving.pop, id(received))
             await self.app(scope, take, answer)
         if scope["method"] == "POST":
             make_room(app)
 
-    def _waiting(self, app: Any) -> int:
-        """Count the bytes of the requests that are received now, that wait, and that are computed."""
-        return sum(map(sum, self._receiving.values())) + sum(job.size for job in gradio_private.jobs(app))
+    def _held(self, app: Any) -> Counter[str]:
+        """Count, by address, the bytes of the requests that are received now, that wait, and that are computed."""
+        held = Counter[str]()
+        for address, received in self._receiving.values():
+            held[address] += sum(received)
+        for job in gradio_private.jobs(app):
+            held[job.address] += job.size
+        return held

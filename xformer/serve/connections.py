@@ -1,0 +1,76 @@
+"""What a connection may take before its request is there: a time for the head, and a least speed for the body."""
+
+import asyncio
+import time
+from typing import Any
+
+import anyio
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+HEAD = 15.0  # seconds for the lines before a body, of the first request of a connection and of each that follows
+WINDOW, PIECE = 20.0, 64_000  # a body brings so many bytes in so many seconds, or its end: 3 kB a second
+
+
+class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """uvicorn's protocol, which closes a connection that has brought no whole head in `HEAD` seconds."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _busy(self) -> bool:
+        """Whether a request is here that is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _wait(self) -> None:
+        """Begin to wait for a head, unless it was begun before, or a request is here."""
+        if self._busy():
+            self._stop_waiting()
+        elif self._late is None:
+            self._late = self.loop.call_later(HEAD, self._close)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _close(self) -> None:
+        self._late = None
+        if not self._busy() and self.transport.get_protocol() is self:  # else it is a WebSocket by now
+            self.transport.close()
+
+
+def patient(receive: Receive) -> Receive:
+    """Receive the body of a request as long as it brings `PIECE` bytes in each `WINDOW` seconds; then raise
+    HTTPException. What is received after a body, that its client has gone, may take any time."""
+    until, since, whole = 0.0, 0, False
+
+    async def take() -> Message:
+        nonlocal until, since, whole
+        if whole:
+            return await receive()
+        now = time.monotonic()
+        until = until or now + WINDOW
+        with anyio.move_on_after(until - now) as waited:
+            message = await receive()
+        if waited.cancelled_caught:
+            raise HTTPException(408, f"A request must bring {PIECE:,} bytes in {WINDOW:g} seconds, or its end; send it "
+                                     f"again.")
+        whole = not message.get("more_body", False)
+        since += len(message.get("body", b""))
+        if since >= PIECE:
+            until, since = time.monotonic() + WINDOW, 0
+        return message
+    return take
