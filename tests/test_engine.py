@@ -1,5 +1,6 @@
 """The engine over HTTP, asked by programs, and by a page elsewhere as if its services were here."""
 
+import asyncio
 import json
 import re
 import socket
@@ -7,6 +8,7 @@ import threading
 import time
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -15,6 +17,7 @@ import uvicorn
 
 from tests import endpoints
 from tests.harness import App, free_port
+from tests.pages import run
 from tests.questions import one_of_each
 from tests.test_wire import same
 from xformer.__main__ import main
@@ -143,6 +146,37 @@ def test_an_engine_that_is_away_is_one_sentence_and_comes_back(running, reader):
             assert service.translate("Yes.").best.text
         with pytest.raises(UserError, match="does not answer"):
             service.translate("Yes.")
+
+
+def test_anybody_may_ask_for_its_health_and_it_is_checked_once(monkeypatch):
+    now, checks, go = [0.0], [], threading.Event()
+
+    def check():
+        checks.append(len(checks))
+        go.wait()
+        if len(checks) > 2:
+            raise UserError("It hangs.")
+
+    async def ask(count):
+        asked = [asyncio.create_task(engine.health()) for _ in range(count)]
+        await asyncio.to_thread(go.set)
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    async def asks():
+        for seconds, count in ((0, 150), (engine.FRESH - 1, 1), (engine.FRESH, 1), (2 * engine.FRESH, 3)):
+            now[0] = seconds
+            yield await ask(count), len(checks)
+
+    async def listed():
+        return [one async for one in asks()]
+
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(engine, "check", check)
+    monkeypatch.setattr(engine, "_checks", [])
+    *well, (failed, count) = run(listed())
+    assert [count for _, count in well] == [1, 1, 2]
+    assert all(answer["status"] == "ok" for answers, _ in well for answer in answers)
+    assert [str(error) for error in failed] == ["It hangs."] * 3 and count == 3
 
 
 def test_another_version_and_private_names_are_refused(there, far, monkeypatch):

@@ -4,7 +4,9 @@
 the same version (`serve.remote`). Calls run in threads, so that the services can batch simultaneous ones.
 """
 
+import asyncio
 import hmac
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +38,7 @@ MOST_COUNT = 100  # neighbours, or ways to split a text
 MOST_ANSWERED = 100_000_000  # bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
 MOST_NUMBERS = 1_000_000  # in the maps of /explain: enough for 80 pieces; each is written with 20 characters
 OPEN = {"translation": TranslationService, "reviews": ReviewService}  # the protocols' public names may be called
+FRESH = 5.0  # seconds for which a health check is told again, as anybody may ask for one
 PATIENCE = 20.0  # seconds in which a health check must translate a word, unless the caller gives another limit
 
 
@@ -54,6 +57,7 @@ REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error
 api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.",
               exception_handlers=REFUSALS)
 _services: dict[str, Any] = {}
+_checks: list[tuple[float, asyncio.Task[None]]] = []  # the last health check, and when it began
 _asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # what a client must meet: see `protect`
 
 
@@ -100,6 +104,7 @@ api.add_middleware(door)
 
 def use(translation: TranslationService, reviews: ReviewService | None = None) -> None:
     """Answer with these services from now on."""
+    _checks.clear()
     _services.clear()
     _services.update(translation=translation, **({} if reviews is None else {"reviews": reviews}))
 
@@ -155,9 +160,18 @@ class Reviews(BaseModel, extra="forbid", strict=True):
     texts: list[str]
 
 
+def _told_again(began: float, checked: asyncio.Task[None]) -> bool:
+    """Whether a health check is under way here, or began so lately that it is told again."""
+    if checked.done():
+        return time.monotonic() - began < FRESH
+    return checked.get_loop() is asyncio.get_running_loop()
+
+
 @api.get("/health", summary="Whether the engine answers")
-def health() -> dict[str, str]:
-    check()
+async def health() -> dict[str, str]:
+    if not any(_told_again(*last) for last in _checks):
+        _checks[:] = [(time.monotonic(), asyncio.create_task(run_in_threadpool(check)))]
+    await asyncio.shield(_checks[0][1])  # others wait for it too
     return {"status": "ok", "version": wire.VERSION}
 
 
