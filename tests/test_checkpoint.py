@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
-from xformer.hub import checkpoint, shipped
+from xformer.hub import card, checkpoint, shipped
 from xformer.model import Transformer
 from xformer.results import UserError
 from xformer.search import Options
@@ -316,6 +316,29 @@ def test_a_file_far_larger_than_any_is_not_read(folder, name):
     os.truncate(folder / name, 200 << 30)
     assert refusal(folder) == f"The file {folder / name} has 214,748,364,800 bytes; it must have at most 67,108,864: " \
                               + FIX.removeprefix("; ")
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "target.model", "pieces.json"])
+def test_no_file_of_a_vocabulary_is_read_that_is_large_or_a_device(folder, name):
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).touch()
+    os.truncate(folder / name, checkpoint.MOST_BYTES + 1)
+    assert refusal(folder) == (f"The file {folder / name} has 67,108,865 bytes; it must have at most 67,108,864: "
+                               f"download or copy the whole checkpoint again.")
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    assert name in refusal(folder)
+
+
+def test_a_list_of_pieces_of_a_hundred_thousand_brackets_is_refused(folder):
+    (folder / "pieces.json").write_text("[" * 100_000)
+    assert f"The file {folder / 'tokenizer.model'} cannot be used" in refusal(folder)
+
+
+def test_a_card_without_an_end_is_not_read(folder):
+    (folder / "README.md").symlink_to("/dev/zero")
+    with pytest.raises(UserError, match=r"cannot be read \(it is no regular file\)"):
+        card.read(folder / "README.md")
 
 
 def test_weights_larger_than_the_memory_are_refused(folder):

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -432,6 +433,115 @@ def test_what_does_not_fit_is_refused_in_a_sentence(sides, tmp_path, change, sai
     with pytest.raises(Unusable, match="^This model cannot be imported: ") as found:
         convert(tmp_path, target="spa")
     assert said in str(found.value)
+
+
+@pytest.fixture(scope="session")
+def usual(sides, tmp_path_factory):
+    """The files of a model that can be imported."""
+    folder = tmp_path_factory.mktemp("usual")
+    marian(folder, sides)
+    state = load_file(folder / "model.safetensors")
+    save_file({name: state[name] for name in state if "embed_positions" not in name}, folder / "model.safetensors")
+    convert(folder, target="spa")
+    return folder
+
+
+def numbered(change):
+    def changed_numbers(folder):
+        ids = json.loads((folder / "vocab.json").read_text())
+        change(ids, next(piece for piece in ids if ids[piece] == 5))
+        (folder / "vocab.json").write_text(json.dumps(ids))
+    return changed_numbers
+
+
+def endless(name):
+    def changed_file(folder):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+    return changed_file
+
+
+def device(name):
+    def changed_file(folder):
+        (folder / name).unlink()
+        (folder / name).symlink_to("/dev/zero")
+    return changed_file
+
+
+def large(name, size=300_000_000):
+    return lambda folder: os.truncate(folder / name, size)
+
+
+def content(name, change):
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
+
+
+def reshaped(name, *shape):
+    return weights(lambda stored: stored.update({name: torch.zeros(shape)}))
+
+
+LAYER, EIGHT_BITS = "model.encoder.layers.0.", torch.float8_e4m3fn
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (changed(model_type=["marian"]), "it is of the type \"['marian']\""), (changed(model_type={}), "of the type '{}'"),
+    (changed(activation_function=[]), "its activation is '[]'"), (changed(activation_function={}), "is '{}'"),
+    *((changed(decoder_start_token_id=start), "which is no row of its") for start in ("a", [1], None, 10**9, -1, True)),
+    (changed(max_position_embeddings=10**9), "1000000000; it must be at most 65536"),
+    (changed(max_position_embeddings=2**20), "1048576; it must be at most 65536"),
+    (changed(max_position_embeddings=10**30), "it must be at most 65536"),
+    (changed(max_position_embeddings="a"), "describes no model"),
+    (changed(d_model=10**30), "its embeddings are 32 wide"),
+    (changed(encoder_ffn_dim=10**12, decoder_ffn_dim=10**12), "fc1.weight is (128, 32) where config.json says (10000"),
+    (changed(encoder_layers=10**12), "its weights lack model.encoder.layers.1"),
+    (changed(encoder_layers=[]), "describes no model"), (changed(encoder_layers=None), "describes no model"),
+    *((numbered(lambda ids, piece, row=row: ids.update({piece: row})), "does not number its pieces")
+      for row in ("5", None, 5.0, True, 6, -1, [])),
+    (numbered(lambda ids, piece: ids.update({"\ud800": ids.pop(piece)})), "half a character"),
+    (numbered(lambda ids, piece: ids.update({"<s>": ids.pop(piece), "<s> ": ids.pop(next(
+        one for one in ids if ids[one] == 6))})), "each stand once"),
+    *((content(side, change), "it is not a SentencePiece model") for side in ("source.spm", "target.spm")
+      for change in (lambda model: b"", lambda model: b"\xff" * 999, lambda model: model[:len(model) // 2],
+                     lambda model: b"a text")),
+    *((endless(name), f"{name} is no regular file") for name in ("config.json", "source.spm", "vocab.json")),
+    (endless("model.safetensors"), "model.safetensors is no regular file"),
+    *((device(name), f"{name} is no regular file") for name in ("config.json", "target.spm", "model.safetensors")),
+    *((large(name), f"{name} has 300,000,000 bytes") for name in ("config.json", "vocab.json", "source.spm")),
+    (reshaped("model.shared.weight", 5), "its embeddings have 1 dimensions"),
+    (reshaped("model.shared.weight"), "its embeddings have 0 dimensions"),
+    (reshaped(f"{LAYER}self_attn.q_proj.weight", 32, 31), "q_proj.weight is (32, 31) where config.json says (32, 32)"),
+    (reshaped(f"{LAYER}self_attn.k_proj.bias", 31), "k_proj.bias is (31,)"),
+    (reshaped(f"{LAYER}self_attn_layer_norm.weight", 64), "layer_norm.weight is (64,) where config.json says (32,)"),
+    (reshaped(f"{LAYER}fc2.bias"), "fc2.bias is ()"), (reshaped("final_logits_bias"), "its final_logits_bias 1 rows"),
+    *((reshaped("model.encoder.embed_positions.weight", *shape), "embed_positions.weight is (")
+      for shape in ((), (128,), (128, 31), (66_000, 32))),
+    (weights(lambda stored: stored.update(extra=torch.zeros(9).to(EIGHT_BITS))), "extra is stored as F8_E4M3; read"),
+    (content("vocab.json", lambda text: b"[" * 99_999), "vocab.json is not readable as JSON")])
+def test_a_hostile_folder_is_refused_in_a_sentence(usual, tmp_path, change, said):
+    folder = shutil.copytree(usual, tmp_path / "model")
+    change(folder)
+    with pytest.raises(Unusable, match="^This model cannot be imported: ") as found:
+        convert(folder, target="spa")
+    assert said in str(found.value) and "\n" not in str(found.value)
+
+
+def test_what_nobody_thought_of_is_refused_in_a_sentence_too(usual, tmp_path, monkeypatch):
+    def fail(*_):
+        raise MemoryError("of 8 GB\nand more")
+    monkeypatch.setattr(imported, "_matrix", fail)
+    with pytest.raises(Unusable, match=r"its files do not fit together \(MemoryError: of 8 GB\)\.$"):
+        convert(usual, target="spa")
+
+
+def test_weights_of_too_many_numbers_are_not_read(usual, tmp_path, monkeypatch):
+    monkeypatch.setattr(imported, "MOST_NUMBERS", 30_000)
+    with pytest.raises(Unusable, match=r"its weights are [\d,]+ numbers; at most 30,000 are read"):
+        convert(usual, target="spa")
+    path = tmp_path / "model.npz"
+    np.savez_compressed(path, weights=np.zeros(40_000, dtype=np.float32))
+    assert path.stat().st_size < 2_000
+    with pytest.raises(Unusable, match=r"its weights are [\d,]+ numbers"):
+        convert(tmp_path)
 
 
 def test_a_language_that_the_model_lacks_is_refused(sides, tmp_path):

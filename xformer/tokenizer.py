@@ -35,8 +35,7 @@ class Tokenizer:
     def __init__(self, model: bytes) -> None:
         """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
         self.model = model
-        with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
-            self._sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self._sp = _processor(model)
         ids = (self._sp.pad_id(), self._sp.unk_id(), self._sp.bos_id(), self._sp.eos_id())
         if ids != (PAD, UNK, BOS, EOS):
             raise ValueError(f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}")
@@ -164,8 +163,7 @@ class JointTokenizer(Tokenizer):
             raise ValueError(f"{JOINT} has no list of pieces")
         if pieces[:len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(pieces):
             raise ValueError(f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once")
-        with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
-            self._sides = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in models]
+        self._sides = [_processor(model) for model in models]
         self.models, self._joint, self._pieces = tuple(models), joint, pieces
         self.model, self._sp = models[0], self._sides[0]
         self._rows = {piece: row for row, piece in enumerate(pieces)}
@@ -238,9 +236,18 @@ class JointTokenizer(Tokenizer):
 
 
 def listed(model: bytes) -> list[str]:
-    """All pieces of a SentencePiece model, in its own order."""
-    sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+    """All pieces of a SentencePiece model, in its own order. Raises ValueError where it is none."""
+    sp = _processor(model)
     return [sp.id_to_piece(i) for i in range(sp.get_piece_size())]
+
+
+def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    """Read a SentencePiece model, which of no bytes SentencePiece would read later. Raises ValueError where it is none.
+    """
+    with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
+        if not model:
+            raise TypeError("it is empty")
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
 
 
 def _varint(value: int) -> bytes:

@@ -73,6 +73,8 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
 def read(path: Path) -> ModelCard:
     """Read a model card. Raises UserError if there is none, or its metadata cannot be read."""
     try:
+        if fault := checkpoint.unread(path):
+            raise ValueError(f"it {fault}")
         return ModelCard(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"The checkpoint {path.parent} lacks README.md, its model card; write one, or have “python -m "

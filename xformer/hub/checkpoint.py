@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -212,8 +213,12 @@ def build(folder: Path, model_type: type[Model]) -> tuple[Tokenizer, Model]:
     compared first, so that a configuration cannot make a model much larger than the file of its weights.
     """
     config = read_config(folder, model_type)
-    _bounded(folder / "tokenizer.model")
-    with refusing(ValueError, lambda error: f"The file {folder / 'tokenizer.model'} cannot be used: {error}; {FIX}."):
+    for name in (*SIDES, JOINT):
+        if (folder / name).exists():
+            _bounded(folder / name)
+    # RecursionError: thousands of nested brackets
+    with refusing((ValueError, RecursionError), lambda error: (
+            f"The file {folder / 'tokenizer.model'} cannot be used: {error}; {FIX}.")):
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     if len(tokenizer) != config.vocab_size:
         raise UserError(f"The checkpoint {folder} does not fit together: config.json says {config.vocab_size} pieces, "
@@ -292,10 +297,18 @@ def enough_memory(path: Path) -> Iterator[None]:
                         f"machine with more, or another checkpoint.") from error
 
 
+def unread(path: Path, most: int = MOST_BYTES) -> str:
+    """Say why a file is not read as a whole: a pipe or a device may have no end, and another may be far larger than any
+    that training writes; "" for one that is. Raises OSError where there is none."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        return "is no regular file"
+    return f"has {found.st_size:,} bytes; it must have at most {most:,}" if found.st_size > most else ""
+
+
 def _bounded(path: Path) -> None:
-    """Raise UserError if a file that is read as a whole is far larger than any that training writes."""
-    if (size := path.stat().st_size) > MOST_BYTES:
-        raise UserError(f"The file {path} has {size:,} bytes; it must have at most {MOST_BYTES:,}: {FIX}.")
+    if fault := unread(path):
+        raise UserError(f"The file {path} {fault}: {FIX}.")
 
 
 def size(tensors: dict[str, tuple[int, ...]]) -> int:

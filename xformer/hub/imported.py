@@ -7,7 +7,9 @@ so the axis of the residual stream is put in another order, and every number sta
 
 import ast
 import json
+import math
 import re
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from babel.core import get_global
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -41,6 +43,8 @@ MATRIX = ("model.shared.weight", "model.encoder.embed_tokens.weight", "model.dec
 BIAS = "final_logits_bias"
 TRIAL = ("Anna, 25.", "Paris 2024", "Hotel Maria")  # texts that every language has words for
 NEVER = -1e4  # bias of a piece that is never written
+TYPES = ("F16", "BF16", "F32", "F64")  # of stored numbers
+MOST_NUMBERS = 2_000_000_000  # in the weights: 8 GB as float32; the largest model that is read here has 1.4
 NEAR = 1e-4  # of a stored table of positions to the formula
 # Names in a layer: of transformers, and ours.
 SUBLAYERS = {"fc1": "feed_forward.inner", "fc2": "feed_forward.outer", "final_layer_norm": "feed_residual.norm",
@@ -86,8 +90,17 @@ def convert(folder: Path, source: str = "", target: str = "") -> Imported:
     """Convert the model whose files are in a folder.
 
     source, target: codes of the languages, where the files do not tell or the model has several. Raises UserError,
-    which says what is wrong.
+    which says what is wrong. Sizes, kinds, types and shapes are looked at before anything is made of them, as a
+    stranger's files may say what they like.
     """
+    def said(error: Exception) -> str:
+        return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+
+    with refusing(Exception, lambda error: Unusable(f"its files do not fit together ({said(error)})")):
+        return _convert(folder, source, target)
+
+
+def _convert(folder: Path, source: str, target: str) -> Imported:
     marian = next(iter(sorted(folder.glob("*.npz"))), None)
     files = _read_marian(marian) if marian else _read_transformers(folder)
     weights, matrix = files.weights, _matrix(files)
@@ -102,14 +115,17 @@ def convert(folder: Path, source: str = "", target: str = "") -> Imported:
     state = {"embedding.weight": matrix[rows][:, order], "output_bias": bias}
     for stack, layers in (("encoder", config.n_layers), ("decoder", config.decoder_layers)):
         for layer in range(layers):
-            state.update(_layer(weights, f"model.{stack}.layers.{layer}.", f"{stack}.layers.{layer}.", order))
+            state.update(_layer(weights, f"model.{stack}.layers.{layer}.", f"{stack}.layers.{layer}.", order,
+                                config.d_ff))
         if config.norm == "pre":
-            state.update({f"{stack}.norm.{part}": _take(weights, f"model.{stack}.layer_norm.{part}")[order]
+            state.update({f"{stack}.norm.{part}": _take(weights, f"model.{stack}.layer_norm.{part}", len(order))[order]
                           for part in ("weight", "bias")})
-        stored = weights.get(f"model.{stack}.embed_positions.weight")
-        formula = sinusoids(config.max_length, config.d_model, config.position_base, config.first_position)
-        if stored is not None and (stored[:, order] - formula[:len(stored)]).abs().max() > NEAR:
-            raise Unusable(f"the positions of its {stack} are no sines and cosines")
+        if (name := f"model.{stack}.embed_positions.weight") in weights:
+            length = min([*weights[name].shape, 0][0], checkpoint.MOST_POSITIONS)
+            stored = _take(weights, name, length, config.d_model)
+            formula = sinusoids(length, config.d_model, config.position_base, config.first_position)
+            if (stored[:, order] - formula).abs().max() > NEAR:
+                raise Unusable(f"the positions of its {stack} are no sines and cosines")
     model = Transformer(config).eval().requires_grad_(False)
     for name, tensor in model.state_dict().items():
         if state[name].shape != tensor.shape:
@@ -143,27 +159,34 @@ def try_out(translate: Callable[[str], Sequence[int]]) -> None:
         raise Unusable("it babbles or says nothing, as weights from a broken conversion do; try another revision")
 
 
-def _layer(weights: Mapping[str, Tensor], theirs: str, ours: str, order: Tensor) -> dict[str, Tensor]:
-    """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix."""
-    state = {}
+def _layer(weights: Mapping[str, Tensor], theirs: str, ours: str, order: Tensor, inner: int) -> dict[str, Tensor]:
+    """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix. inner: the width of its network."""
+    width, state = len(order), dict[str, Tensor]()
+    shapes = {"fc1.weight": (inner, width), "fc1.bias": (inner,), "fc2.weight": (width, inner)}
+
+    def take(name: str) -> Tensor:
+        square = (width, width) if name.endswith("_proj.weight") else (width,)
+        return _take(weights, f"{theirs}{name}", *shapes.get(name, square))
     for attention, name in (("self_attn", "self_attention"), ("encoder_attn", "cross_attention")):
         if f"{theirs}{attention}.q_proj.weight" in weights:
             for part in ("weight", "bias"):
-                stacked = torch.cat([_take(weights, f"{theirs}{attention}.{one}_proj.{part}") for one in "qkv"])
+                stacked = torch.cat([take(f"{attention}.{one}_proj.{part}") for one in "qkv"])
                 state[f"{ours}{name}.in_proj.{part}"] = stacked[:, order] if part == "weight" else stacked
     for one, name in SUBLAYERS.items():
         if ours.startswith("encoder") and one.startswith("encoder_attn"):
             continue
         for part in ("weight", "bias"):
-            tensor = _take(weights, f"{theirs}{one}.{part}")
+            tensor = take(f"{one}.{part}")
             state[f"{ours}{name}.{part}"] = tensor[:, order] if one == "fc1" and part == "weight" else (
                 tensor if one == "fc1" else tensor[order])
     return state
 
 
-def _take(weights: Mapping[str, Tensor], name: str) -> Tensor:
+def _take(weights: Mapping[str, Tensor], name: str, *shape: int) -> Tensor:
     if name not in weights:
         raise Unusable(f"its weights lack {name}")
+    if weights[name].shape != shape:
+        raise Unusable(f"{name} is {tuple(weights[name].shape)} where config.json says {shape}")
     return weights[name]
 
 
@@ -175,6 +198,8 @@ def _matrix(files: Files) -> Tensor:
     found = next((files.weights[name] for name in MATRIX if name in files.weights), None)
     if found is None:
         raise Unusable(f"its weights have none of {', '.join(MATRIX)}")
+    if found.dim() != 2:
+        raise Unusable(f"its embeddings have {found.dim()} dimensions, and not 2")
     for name, count in ((("embeddings", len(found)), (BIAS, files.weights.get(BIAS, found[:, :1]).numel()))):
         if count != len(files.pieces):
             raise Unusable(f"its vocabulary has {len(files.pieces):,} pieces and its {name} {count:,} rows")
@@ -186,7 +211,11 @@ def _matrix(files: Files) -> Tensor:
 def _rows(files: Files) -> tuple[list[int], list[str]]:
     """Rows of the matrix in our order, the four special ones first, and the pieces that they stand for."""
     pad, unk, eos = (files.special[name] for name in ("<pad>", "<unk>", "</s>"))
-    first = [pad, unk, files.config.get("decoder_start_token_id", pad), eos]
+    start = files.config.get("decoder_start_token_id", pad)
+    if type(start) is not int or not 0 <= start < len(files.pieces):
+        raise Unusable(f"config.json says that decoder_start_token_id is {str(start)[:40]!r}, which is no row of its "
+                       f"{len(files.pieces):,} pieces")
+    first = [pad, unk, start, eos]
     others = [row for row in range(len(files.pieces)) if row not in (pad, unk, eos)]
     names = [f"{piece} " if (piece := files.pieces[row]) in SPECIAL.values() else piece for row in others]
     return [*first, *others], [*SPECIAL.values(), *names]
@@ -227,12 +256,16 @@ def _config(files: Files, vocab_size: int, source: str, target: str) -> Config:
     for part in ("attention_heads", "ffn_dim"):
         if one.get(f"encoder_{part}") != one.get(f"decoder_{part}"):
             raise Unusable(f"its encoder and its decoder differ in {part}")
-    activation = {"silu": "swish"}.get(one.get("activation_function", ""), one.get("activation_function"))
+    activation = str(one.get("activation_function"))[:40]
+    activation = "swish" if activation == "silu" else activation
     if activation not in ACTIVATIONS:
         raise Unusable(f"its activation is {activation!r}; read are {', '.join(ACTIVATIONS)}")
     later = one["model_type"] == "m2m_100"
-    with refusing((KeyError, TypeError, ValueError, ZeroDivisionError),
+    with refusing((KeyError, TypeError, ValueError, ArithmeticError),
                   lambda error: Unusable(f"config.json describes no model: {error}")):
+        if one["max_position_embeddings"] > checkpoint.MOST_POSITIONS:
+            raise ValueError(f"max_position_embeddings is {one['max_position_embeddings']}; it must be at most "
+                             f"{checkpoint.MOST_POSITIONS}")
         half = one["d_model"] // 2
         return Config(vocab_size, one["d_model"], one["encoder_attention_heads"], one["encoder_layers"],
                       one["decoder_layers"], one["encoder_ffn_dim"], "pre" if later else "post",
@@ -246,8 +279,8 @@ def _read_transformers(folder: Path) -> Files:
     config = {**{key: value for key, value in words.items() if key in ("source_lang", "target_lang",
                                                                          "tokenizer_class")}, **config}
     kind = config.get("model_type")
-    if kind not in FAMILIES:
-        raise Unusable(f"it is of the type {kind!r}; read are {', '.join(FAMILIES)}")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise Unusable(f"it is of the type {str(kind)[:40]!r}; read are {', '.join(FAMILIES)}")
     marian = kind == "marian"
     table = folder / "tokenizer.json"  # transformers 5 saves it in place of NLLB's SentencePiece model
     saved = None
@@ -258,7 +291,7 @@ def _read_transformers(folder: Path) -> Files:
     models = [saved.model] if saved else [_bytes(folder / name) for name in (
         ("source.spm", "target.spm") if marian else ("sentencepiece.bpe.model",))]
     try:
-        weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
+        weights = _read_weights(folder / "model.safetensors")
     except FileNotFoundError as error:
         pickle = next((path.name for path in folder.iterdir() if path.suffix in (".bin", ".pt", ".h5")), "")
         raise Unusable(f"it has no model.safetensors{f', and {pickle} can run code when it is read' * bool(pickle)}"
@@ -268,9 +301,12 @@ def _read_transformers(folder: Path) -> Files:
     # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
     ids: dict[str, int] = saved.ids if saved else _json(folder / "vocab.json", None if marian else {}) or {
         name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
+    numbered = table.name if saved else "vocab.json"
+    if any(type(row) is not int for row in ids.values()) or {*ids.values()} != {*range(len(ids))}:
+        raise Unusable(f"{numbered} does not number its pieces 0, 1, 2, …")
     pieces = sorted(ids, key=ids.__getitem__)
-    if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
-        raise Unusable(f"{table.name if saved else 'vocab.json'} does not number its pieces 0, 1, 2, …")
+    if any("\ud800" <= sign <= "\udfff" for sign in "".join(pieces)):
+        raise Unusable(f"{numbered} has a piece with half a character")
     if not marian:
         languages = saved.languages if saved else _languages(folder, words, ids)
         if not languages:
@@ -297,12 +333,32 @@ def _languages(folder: Path, words: Mapping[str, Any], ids: Mapping[str, int]) -
     return [name for name in found or () if isinstance(name, str) and name not in ids]
 
 
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """The weights in a file in float32, once their types and their number were looked at. Raises FileNotFoundError."""
+    _regular(path, 8 * MOST_NUMBERS)
+    with safe_open(path, "pt") as file:
+        stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        for name, tensor in stored.items():
+            if tensor.get_dtype() not in TYPES:
+                raise Unusable(f"{name} is stored as {tensor.get_dtype()}; read are {', '.join(TYPES)}")
+        _few(sum(math.prod(tensor.get_shape()) for tensor in stored.values()))
+    return {name: tensor.float() for name, tensor in load_file(path).items()}
+
+
+def _few(numbers: int) -> None:
+    if numbers > MOST_NUMBERS:
+        raise Unusable(f"its weights are {numbers:,} numbers; at most {MOST_NUMBERS:,} are read")
+
+
 def _read_marian(path: Path) -> Files:
     """Read Marian's own file of weights and what stands beside it in a zip of OPUS-MT: no code is run."""
     folder = path.parent
     vocabulary = next(iter(sorted(folder.glob("*vocab.yml"))), folder / "vocab.yml")
-    with refusing((OSError, ValueError, KeyError), lambda error: (
+    _regular(path, 4 * MOST_NUMBERS)
+    with refusing((OSError, ValueError, KeyError, zipfile.BadZipFile), lambda error: (
             Unusable(f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})"))):
+        with zipfile.ZipFile(path) as packed:
+            _few(sum(one.file_size for one in packed.infolist()) // 4)
         with np.load(path, allow_pickle=False) as arrays:
             stored = {name: arrays[name] for name in arrays.files}
         settings = dict(re.findall(r"^([\w-]+): *(.*?) *$", bytes(stored.pop("special:model.yml")).decode(), re.M))
@@ -354,7 +410,13 @@ def _lines(content: bytes) -> list[tuple[str, int]]:
 
 def _bytes(path: Path) -> bytes:
     with refusing(OSError, lambda _: Unusable(f"it lacks {path.name}")):
+        _regular(path)
         return path.read_bytes()
+
+
+def _regular(path: Path, most: int = checkpoint.MOST_BYTES) -> None:
+    if fault := checkpoint.unread(path, most):
+        raise Unusable(f"{path.name} {fault}")
 
 
 def _json(path: Path, otherwise: dict[str, Any] | None = None) -> dict[str, Any]:
