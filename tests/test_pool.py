@@ -11,6 +11,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import gradio as gr
@@ -241,6 +242,22 @@ def test_a_model_too_large_is_refused_before_it_is_loaded(pool, opened, copies):
     assert opened == []
 
 
+@pytest.mark.parametrize(("file", "size", "said"), [
+    ("model.safetensors", 3_000_000_000, "someone/large needs about 9.0 GB of memory, and this page keeps at most 2"),
+    ("README.md", 70_000_000, "README.md of someone/large has 70,000,000 bytes, and at most 67,108,864 are")])
+def test_a_model_that_announces_to_be_too_large_is_not_downloaded(open_pool, monkeypatch, file, size, said):
+    sizes = {**dict.fromkeys(checkpoint.ALL_FILES, 100), file: size}
+    offer = SimpleNamespace(sha="a" * 40, siblings=[
+        SimpleNamespace(rfilename=name, size=size, lfs=None, blob_id=None) for name, size in sizes.items()])
+    fetched = []
+    monkeypatch.setattr(hub, "HfApi", lambda token: SimpleNamespace(model_info=lambda *_, **__: offer))
+    monkeypatch.setattr(hub, "hf_hub_download", lambda *_, **__: fetched.append(1))
+    monkeypatch.setattr(hub, "cached", lambda *_: None)
+    with pytest.raises(UserError, match=said), open_pool.lease("someone/large"):
+        pass
+    assert not fetched
+
+
 # In a process of its own: in this one other tests have told the allocator to keep what it has.
 SWITCHES = """
 import gc, os, sys
@@ -313,7 +330,7 @@ def test_a_failure_is_told_to_all_who_wait_and_tried_again(open_pool, tiny_check
 
 def test_a_name_may_be_a_folder_or_on_the_hub(open_pool, other_checkpoint, monkeypatch):
     asked = []
-    monkeypatch.setattr(hub, "find", lambda name: asked.append(name) or other_checkpoint)
+    monkeypatch.setattr(hub, "find", lambda name, access: asked.append(name) or other_checkpoint)
     with open_pool.lease("me/en-es@v1") as service:
         assert service.info.n_heads == 6
     assert asked == ["me/en-es@v1"]

@@ -5,6 +5,7 @@ A name is looked for as a folder, then among those that ship, then in the Hub's 
 UserErrors of one sentence.
 """
 
+import math
 import re
 import shutil
 import tempfile
@@ -38,6 +39,15 @@ class Access(NamedTuple):
     cache_dir: str | Path | None = None  # None: the client's own cache
     local_files_only: bool = False  # make no request
     force_download: bool = False  # download cached files again
+    most: float = math.inf  # bytes of weights that are downloaded; see `TooLarge`
+
+
+class TooLarge(UserError):
+    """A repository announces weights of more bytes than are downloaded."""
+
+    def __init__(self, size: int, said: Message) -> None:
+        self.size = size
+        super().__init__(said)
 
 
 USUAL = Access()
@@ -123,12 +133,14 @@ def _fetch(name: RepositoryName, access: Access, foreign: bool, bar: type[tqdm])
         offered = {file.rfilename: file for file in info.siblings or ()}
         if not foreign:
             _check_offer(name, offered)
-        for file in imported.FILES if foreign else checkpoint.ALL_FILES:
-            if file in offered:
-                path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
-                                            cache_dir=access.cache_dir, force_download=access.force_download,
-                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT, tqdm_class=bar))
-                _check_download(name, path, offered[file])
+        wanted = [file for file in (imported.FILES if foreign else checkpoint.ALL_FILES) if file in offered]
+        _check_sizes(name, {file: offered[file].size or 0 for file in wanted},
+                     min(access.most, 8 * imported.MOST_NUMBERS if foreign else math.inf))
+        for file in wanted:
+            path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
+                                        cache_dir=access.cache_dir, force_download=access.force_download,
+                                        etag_timeout=constants.HF_HUB_ETAG_TIMEOUT, tqdm_class=bar))
+            _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
             reference.parent.mkdir(parents=True, exist_ok=True)
@@ -303,6 +315,17 @@ def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
         raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
     if missing := [file for file in checkpoint.FILES if file not in files]:
         raise UserError(Message.of("hub_error_lacks", name=str(name), files=", ".join(missing)))
+
+
+def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) -> None:
+    """Raise UserError if a file of those that would be downloaded is announced to be larger than is read, or TooLarge
+    if the weights have more bytes than `most`."""
+    for file, size in sizes.items():
+        limit = most if file == WEIGHTS else checkpoint.MOST_BYTES
+        if size > limit:
+            said = Message.of("hub_error_large", name=str(name), file=file, size=f"{size:,}",
+                              most=f"{math.floor(limit):,}")
+            raise TooLarge(size, said) if file == WEIGHTS else UserError(said)
 
 
 @contextmanager
