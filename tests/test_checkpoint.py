@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from xformer.__main__ import main
@@ -489,6 +489,18 @@ def test_the_average_of_two_runs_holds_the_mean_of_their_weights(folder, tmp_pat
     capsys.readouterr()
     assert main(["checkpoint", "average", str(folder), str(other), "--out", str(tmp_path / "mean")]) == 2
     assert "is not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", [["average", "FOLDER", "FOLDER"], ["extend", "FOLDER"]])
+def test_of_a_checkpoint_that_the_disk_has_no_room_for_nothing_is_left(folder, tmp_path, capsys, monkeypatch, how):
+    def full(*_, **__):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    out = tmp_path / "new"
+    assert main(["checkpoint", *(str(folder) if word == "FOLDER" else word for word in how), "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert f"The checkpoint cannot be written to {out} (" in said and "No space left" in said and said.count("\n") == 1
+    assert names(tmp_path) == [folder.name]
 
 
 def test_what_cannot_be_averaged_is_refused(folder, tmp_path, capsys):

@@ -134,21 +134,22 @@ def info(args: argparse.Namespace) -> None:
 def average(args: argparse.Namespace) -> None:
     """Make a checkpoint whose weights are the mean of those of several runs, which began with the same weights; measure
     it before you use it."""
-    from xformer.hub import checkpoint
+    from xformer.hub import checkpoint, repository
     shares = args.shares or [1.0] * len(args.folders)
     if len(args.folders) < 2 or len(shares) != len(args.folders):
         raise UserError(f"There are {len(args.folders)} folders and {len(shares)} shares; name two folders or more, "
                         f"and a share for each or none.")
-    checkpoint.average([(folder_of(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
-                       Path(args.out))
+    with repository.made(Path(args.out)) as new:
+        checkpoint.average([(folder_of(folder), share) for folder, share in zip(args.folders, shares, strict=True)], new)
     print(args.out)
 
 
 def extend(args: argparse.Namespace) -> None:
     """Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin scripts, and
     bytes for all other characters; train on from it before you use it."""
-    from xformer.hub import checkpoint
-    checkpoint.extend(folder_of(args.folder), Path(args.out))
+    from xformer.hub import checkpoint, repository
+    with repository.made(Path(args.out)) as new:
+        checkpoint.extend(folder_of(args.folder), new)
     print(args.out)
 
 

@@ -19,6 +19,7 @@ from huggingface_hub import HfApi, constants, errors, get_session, get_token, hf
 from huggingface_hub.hf_api import ModelInfo, RepoSibling
 from huggingface_hub.utils import logging, tqdm, validate_repo_id
 from huggingface_hub.utils.sha import git_hash
+from safetensors import SafetensorError
 
 from xformer.hub import card, checkpoint, imported, transfer
 from xformer.hub.folders import folder_of
@@ -211,9 +212,9 @@ def made(folder: Path) -> Iterator[Path]:
     Raises UserError if it cannot be written, or is there already.
     """
     checkpoint.vacant(folder)
-    with refusing(OSError, lambda error: (
-            f"The checkpoint cannot be written to {folder} ({error.strerror}); name a folder that is empty or not "
-            f"there yet.")):
+    with refusing((OSError, SafetensorError), lambda error: (
+            f"The checkpoint cannot be written to {folder} ({getattr(error, 'strerror', None) or error}); make room or "
+            f"name a folder that is empty or not there yet.")):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
             new = Path(temporary) / folder.name
