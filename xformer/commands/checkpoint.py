@@ -140,7 +140,8 @@ def average(args: argparse.Namespace) -> None:
         raise UserError(f"There are {len(args.folders)} folders and {len(shares)} shares; name two folders or more, "
                         f"and a share for each or none.")
     with repository.made(Path(args.out)) as new:
-        checkpoint.average([(folder_of(folder), share) for folder, share in zip(args.folders, shares, strict=True)], new)
+        checkpoint.average([(folder_of(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
+                           new)
     print(args.out)
 
 

@@ -166,7 +166,7 @@ class Ask:
 
         in_order = InOrder()
 
-        def answers(*arguments: Any) -> Iterator[Any]:
+        def answers(*arguments: Any) -> Generator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))
             model, tab = named.pop(MODEL, None), named.pop(TAB, None)
             here = only_in is None or tab == only_in
