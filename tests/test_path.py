@@ -116,12 +116,6 @@ def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(generation_
         assert moved[0, silent].abs().max() == 0 < moved.abs().max()
 
 
-def test_a_line_that_lies_higher_is_not_called_better():
-    """What is left is what a state could take: that of the GRU, which must carry all, lies highest far away."""
-    for language, said in ((ENGLISH, "a higher line is no merit"), (SPANISH, "una línea más alta no es un mérito")):
-        assert said in language.say("path_look")
-
-
 def test_what_is_too_long_is_refused_with_its_limit(running):
     with pytest.raises(UserError, match=r"This text has \d+ pieces; paths are drawn and measured for 1 to 48 pieces"):
         running.ask(MeasureReach("The dog eats the bread. " * 9))

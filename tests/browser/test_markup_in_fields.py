@@ -6,7 +6,6 @@ The page of `visits` fails on any dialog, any error in the console, and any requ
 
 import json
 import re
-import struct
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
@@ -20,7 +19,7 @@ from tests.conftest import random_model
 from tests.harness import App
 from xformer.hub import checkpoint
 from xformer.strings import ENGLISH
-from xformer.tokenizer import NORMAL, Tokenizer, _field, _number
+from xformer.tokenizer import Tokenizer, field_of, number_of, piece_of
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
@@ -39,9 +38,8 @@ def nothing_runs(page):
 
 def spiked(folder, tokenizer):
     """Write a checkpoint with markup in its name, in its scores and in two pieces, one of which always wins."""
-    pieces = [_field(1, _field(1, piece.replace(" ", "▁").encode()) + struct.pack("<Bf", 2 << 3 | 5, 0.0)
-                     + _number(3, NORMAL)) for piece in (f" {PIECE}", PIECE)]
-    size = _field(2, _number(4, len(tokenizer) + len(pieces)))
+    pieces = [piece_of(piece.replace(" ", "▁"), 0.0) for piece in (f" {PIECE}", PIECE)]
+    size = field_of(2, number_of(4, len(tokenizer) + len(pieces)))
     its_own = Tokenizer(b"".join((tokenizer.model, *pieces, size)))
     model = random_model("pre", its_own)
     with torch.no_grad():
