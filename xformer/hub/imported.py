@@ -328,8 +328,8 @@ def _read_transformers(folder: Path) -> Files:
 def _languages(folder: Path, words: Mapping[str, Any], ids: Mapping[str, int]) -> list[str]:
     """The names of the languages of M2M-100, by row. words: tokenizer_config.json, which has them where transformers 5
     saved the model."""
-    listed = _json(folder / "special_tokens_map.json", {}).get("additional_special_tokens")
-    found = listed or words.get("extra_special_tokens")
+    found = (_json(folder / "special_tokens_map.json", {}).get("additional_special_tokens")
+             or words.get("extra_special_tokens"))
     return [name for name in found or () if isinstance(name, str) and name not in ids]
 
 

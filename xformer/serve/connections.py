@@ -10,7 +10,7 @@ from starlette.types import Message, Receive
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD = 15.0  # seconds for the lines before a body, of the first request of a connection and of each that follows
-WINDOW, PIECE = 20.0, 64_000  # a body brings so many bytes in so many seconds, or its end: 3 kB a second
+WINDOW, PIECE = 20.0, 64_000  # seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
