@@ -95,6 +95,8 @@ def leave_out_the_longest(config, items):
 
 def pytest_collection_modifyitems(config, items):
     for item in items:
+        if item.path.parent.name == "research":
+            item.add_marker("full")
         for fixture in MARKED.keys() & {*item.fixturenames}:
             item.add_marker(MARKED[fixture])
     leave_out_the_longest(config, items)

@@ -47,7 +47,8 @@ def concerned(files, tests):
 
 def main(arguments):
     """Run them; -> the exit status of pytest."""
-    tests = [path for folder in ("tests", "tests/scripts") for path in sorted((ROOT / folder).glob("test_*.py"))]
+    folders = [ROOT / "tests", ROOT / "tests" / "research", ROOT / "tests" / "scripts"]
+    tests = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
     chosen = [*concerned(changed(), tests)]
     print(f"{len(chosen)} of {len(tests)} files of tests", flush=True)
     return pytest.main(["-m", NOT_SLOW, *map(str, chosen), *arguments])

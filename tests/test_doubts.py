@@ -5,9 +5,7 @@ import math
 import pytest
 
 from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_like, sureness
-from xformer.results import Options
 from xformer.strings import ENGLISH as IN_ENGLISH
-from xformer.training.evaluation import evaluate_guesses
 from xformer.ui import translate as translation
 
 
@@ -53,14 +51,6 @@ def test_a_guess_is_said_with_its_probability(running, monkeypatch):
     assert any(one.key == "warning_guess_foreign" and "may not be English" in one.say(IN_ENGLISH) for one in foreign)
     *_, answer = translation.run(running, IN_ENGLISH, sentence="El libro no es de la casa.", **values)
     assert "looks like Spanish" in answer["problem"]
-
-
-def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(running, learned_pairs):
-    """Of eight sentences learned by heart and one never seen, the one is the least sure and the only wrong one."""
-    pairs = [*learned_pairs, ("Zq zq xj vw.", "Nada parecido a esto.")]
-    scores = evaluate_guesses(running, pairs, Options(), share=0.2)
-    assert (scores.sentences, scores.marked, scores.wrong, scores.caught) == (9, 1, 1, 1)
-    assert evaluate_guesses(running, pairs, Options(), share=0.1).marked == 0
 
 
 @pytest.mark.parametrize(("text", "language"), [("Where is the book?", "en"), ("¿Dónde está el libro?", "es")])

@@ -10,21 +10,18 @@ from html import unescape
 import pytest
 import torch
 
-from tests.conftest import PAIRS
 from tests.harness import ROOT
 from tests.pages import laid_out
 from xformer.explain import complexity, sizes
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures import generations as figures
 from xformer.figures.generations import CURVES
-from xformer.hub import checkpoint, recorded
+from xformer.hub import recorded
 from xformer.results import GENERATIONS, LayerTimes, Options
 from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.training.options import GenerationRuns
-from xformer.training.studies import generations as training
 from xformer.ui.handlers import Ask
 from xformer.ui.training import generations as part
 
@@ -190,46 +187,6 @@ def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generati
     drawn = asked(generations).answer(part.draw, found=None, gen_curve="bleu")
     assert drawn["facts"].count("21.5 · 20.9 (each of 2 seeds)") == 1, "of the one that has a study"
     assert re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250") == 1
-
-
-@pytest.mark.full
-def test_a_study_tries_the_rates_keeps_the_best_and_goes_on_where_it_was(tmp_path, tiny_checkpoint, monkeypatch):
-    shape = {"norm": "post", "d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}
-    monkeypatch.setitem(training.SHAPES, "post-norm", shape)
-    for name in ("train", "dev"):
-        (tmp_path / f"{name}.tsv").write_text("".join(f"{english}\t{spanish}\n" for english, spanish in PAIRS))
-    study = GenerationRuns(tmp_path, tmp_path / "runs", str(tiny_checkpoint), only="post-norm", rates=(1e-9, 1e-2),
-                           trial_pieces=200, pieces=300, batch_tokens=100, warmup=1, precision="float32")
-    lines = training.record(study)
-    assert next(lines).startswith("post-norm, rate 1e-09")
-    lines.close()
-    began = (tmp_path / "runs/post-norm-1e-09/state.pt").stat().st_mtime_ns
-    assert [line.split(":")[0] for line in training.record(study)] == [
-        "post-norm, rate 1e-09", "post-norm, rate 0.01", "post-norm, rate 0.01, seed 1", "post-norm, rate 0.01, seed 2"]
-    assert (tmp_path / "runs/post-norm-1e-09/state.pt").stat().st_mtime_ns == began, "it was whole already"
-    one, two = (checkpoint.read_metrics(tmp_path / f"runs/post-norm-0.01-seed{seed}") for seed in (1, 2))
-    assert one["study"] == two["study"] and [rate["rate"] for rate in one["study"]["rates"]] == [1e-9, 1e-2]
-    assert one["study"]["rates"][0]["dev_loss"] > one["study"]["rates"][1]["dev_loss"]
-    assert [seed["seed"] for seed in one["study"]["seeds"]] == [of["options"]["seed"] for of in (one, two)] == [1, 2]
-
-
-def test_a_rate_that_a_long_run_does_not_bear_gives_way_to_the_next_lower_one(tmp_path, monkeypatch):
-    """Best in the short runs, the highest rate ends a long one no lower; each long run goes on with one rate alone."""
-    losses = {"1e-4": 4.0, "1e-3": 3.5, "1e-2": 3.4, "1e-2-seed1": 3.4, "1e-3-seed1": 3.0, "1e-3-seed2": 3.1}
-    losses = {f"gru-{float(name[:4]):g}{name[4:]}": loss for name, loss in losses.items()}
-
-    def train(run):
-        run.out.mkdir(parents=True)
-        (run.out / "metrics.json").write_text("{}")
-        (run.out / "metrics.jsonl").write_text(json.dumps({"bleu": 1.0, "dev_loss": losses[run.out.name]}))
-
-    monkeypatch.setattr(training, "train_translation", train)
-    study = GenerationRuns(tmp_path, tmp_path, "one", only="gru", rates=(1e-4, 1e-3, 1e-2))
-    assert [line.split(":")[0] for line in training.record(study)][3:] == [
-        "gru, rate 0.01, seed 1", "gru, rate 0.001, seed 1", "gru, rate 0.001, seed 2"]
-    assert checkpoint.read_metrics(tmp_path / "gru-0.01-seed1") == {}
-    assert [seed["dev_loss"] for seed in checkpoint.read_metrics(tmp_path / "gru-0.001-seed2")["study"]["seeds"]] == [
-        3.0, 3.1]
 
 
 def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):

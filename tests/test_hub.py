@@ -238,9 +238,9 @@ def test_commands_that_take_folders_take_what_ships_by_its_name(tmp_path, monkey
     monkeypatch.setattr(checkpoint, "extend", lambda folder, out: found.append(folder))
     monkeypatch.setattr(checkpoint, "examine", stop)
     for command in ("checkpoint push gru me/gru", "checkpoint average en-es pre-norm --out new",
-                    "checkpoint extend post-norm --out new", "evaluate poolings sentiment"):
+                    "checkpoint extend post-norm --out new"):
         run(capsys, *command.split())
-    assert found == [ROOT / "checkpoints" / name for name in ("gru", "en-es", "pre-norm", "post-norm", "sentiment")]
+    assert found == [ROOT / "checkpoints" / name for name in ("gru", "en-es", "pre-norm", "post-norm")]
 
 
 @pytest.mark.parametrize(("text", "wanted"), [

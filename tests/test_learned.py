@@ -4,7 +4,6 @@ import json
 import lzma
 import math
 import re
-import shutil
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from tests.harness import ROOT
-from xformer.__main__ import main
 from xformer.explain import learned
 from xformer.explain.learned import FILES, Index, plain, shipped
 from xformer.figures import learned as figures
@@ -293,26 +291,6 @@ def test_measured_scores_come_with_the_pairs_and_others_are_left_out(running, sm
     for memory, wanted in (({"scores": [row]}, (MemoryScore(**row),)), ({"scores": [{"seen": 1}]}, ()), ([], ())):
         monkeypatch.setattr(running, "metrics", {"memory": memory})
         assert running.ask(NearestPairs("the cat")).scores == wanted
-
-
-def test_a_model_that_knows_its_pairs_by_heart_is_found_out(tiny_checkpoint, learned_pairs, tmp_path, monkeypatch,
-                                                            capsys):
-    folder, unseen, seen = shutil.copytree(tiny_checkpoint, tmp_path / "copy"), tmp_path / "dev.tsv", tmp_path / "s.tsv"
-    others = [(english, learned_pairs[i - 1][1]) for i, (english, _) in enumerate(learned_pairs)]
-    unseen.write_text("".join("\t".join(pair) + "\n" for pair in others), encoding="utf-8")
-    seen.write_text("".join("\t".join((*pair, "direct")) + "\n" for pair in learned_pairs)
-                    + "The dog sings.\tNada.\tpivot\n", encoding="utf-8")
-    monkeypatch.setattr(learned, "FILES", (seen,))
-    assert main(["evaluate", "memory", "--pairs", str(unseen), "--checkpoint", str(folder), "--device", "cpu",
-                 "--save"]) == 0
-    assert "'same': 8" in capsys.readouterr().out
-    kept = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["memory"]
-    never, known = (MemoryScore(**one) for one in kept["scores"])
-    assert (never.seen, never.pairs, never.same, known.seen, known.pairs, known.same) == (False, 8, 0, True, 8, 8)
-    assert never.reference < -1 < -0.1 < known.reference and known.own == never.own and kept["beam"] == 5
-    with closing(Service.open(folder, "cpu")) as service:
-        log_probs = [service.ask(Force(*pair)).log_probs for pair in learned_pairs]
-        assert known.reference == pytest.approx(np.median([np.mean(one) for one in log_probs]), abs=2e-3)
 
 
 @pytest.mark.parametrize("name", ["en-es", "es-en"])

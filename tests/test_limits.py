@@ -15,7 +15,7 @@ from tests.conftest import endless
 from tests.harness import patience
 from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching
-from xformer.serve.limits import AT_WORK, SHARE, Guard, Places, most_people
+from xformer.serve.limits import AT_WORK, MOST_OF_ONE, MOST_RUNS, SHARE, Guard, Places, most_people
 
 PEOPLE = 3
 
@@ -227,11 +227,13 @@ class Running:
     """Runs on a few places, a tenth of a second at a time, by a clock of their own."""
 
     def __init__(self, **limits):
-        self.now, self.came, self.last = 0, {}, 0  # tenths of a second
+        self.now = 0  # tenths of a second
+        self.runs = []
         self.places = Places(clock=lambda: self.now / 10, **limits)
 
-    def join(self, *visitor, seconds=45.0):
-        self.came[run := self.places.join(visitor, seconds)] = self.now
+    def join(self, address):
+        run = self.places.join(address)
+        self.runs.append(run)
         return run
 
     def go(self, until):
@@ -239,13 +241,8 @@ class Running:
         while not until():
             self.now += 1
             assert self.now < 10_000, "somebody waits for ever"
-            for run in [one for one in self.came if one.since is not None]:
-                run.left -= 0.1
-                if run.left <= 0:
-                    self.places.leave(run)
-                    del self.came[run]
-                else:
-                    self.places.keeps(run)
+            for run in self.runs:
+                self.places.keeps(run)
 
     def waited(self, run):
         before = self.now
@@ -255,73 +252,59 @@ class Running:
 
 def test_one_visitor_behind_ten_runs_of_another_comes_on_within_one_share():
     running = Running()
-    for number in range(10):
-        running.join("10.0.0.1", f"session {number}")
+    for _ in range(10):
+        running.join("10.0.0.1")
     running.go(lambda: running.now >= 15)
-    honest = running.join("10.0.0.2", "page")
-    assert running.places.wait(honest) == (0, pytest.approx(SHARE - 1.5))
+    honest = running.join("10.0.0.2")
+    assert running.places.before(honest) == 8
     assert running.waited(honest) <= SHARE
     later = running.now
     running.go(lambda: running.now >= later + 300)
     assert running.places.seconds(honest) == pytest.approx(30), "it keeps one of the two places"
 
 
-def test_a_session_of_the_same_address_waits_for_one_turn_of_each_other_at_most():
+def test_runs_of_one_address_take_turns_in_the_order_in_which_they_came():
     running = Running()
-    for _ in range(10):
-        running.join("10.0.0.1", "one page with ten runs")
-    honest = running.join("10.0.0.1", "another page")
-    assert running.places.wait(honest) == (0, pytest.approx(SHARE))
-    assert running.waited(honest) <= SHARE
-    many = Running()
-    for number in range(10):
-        many.join("10.0.0.1", f"page {number}")
-    last = many.join("10.0.0.1", "page")
-    before, seconds = many.places.wait(last)
-    assert before == 8 and seconds == pytest.approx(5 * SHARE)
-    assert many.waited(last) == pytest.approx(seconds, abs=0.5)
+    runs = [running.join("10.0.0.1") for _ in range(6)]
+    assert [running.places.before(run) for run in runs] == [None, None, 0, 1, 2, 3]
+    assert running.waited(runs[5]) == pytest.approx(2 * SHARE, abs=0.5)
+    running.go(lambda: running.now >= 1_200)
+    assert [running.places.seconds(run) for run in runs] == pytest.approx([40] * 6, abs=SHARE + 1)
 
 
 def test_whoever_asks_again_and_again_is_not_ahead_of_those_who_wait():
     running = Running(places=1)
-    running.join("10.0.0.1", "a", seconds=1.0)
-    honest = running.join("10.0.0.2", "page")
-    for number in range(20):
-        running.join("10.0.0.3", f"{number}", seconds=1.0)
-    assert running.waited(honest) <= 1.1
-    for _ in range(5):
-        running.go(lambda: honest.since is None)
-        running.join("10.0.0.4", "new", seconds=100.0)
-        assert running.waited(honest) <= 3 * SHARE + 0.5
+    first = running.join("10.0.0.1")
+    honest = running.join("10.0.0.2")
+    for _ in range(20):
+        running.join("10.0.0.3")
+    running.places.leave(first)
+    assert running.places.before(honest) is None
 
 
-def test_the_wait_is_that_of_runs_that_end_soon_too():
-    running = Running(places=1)
-    running.join("a", "", seconds=1.0)
-    running.join("b", "", seconds=2.0)
-    last = running.join("c", "")
-    assert running.places.wait(last) == (1, pytest.approx(3.0))
-    assert running.waited(last) == pytest.approx(3.0, abs=0.3)
-
-
-def test_a_full_line_drops_the_newest_run_of_who_has_most():
-    running = Running(most=5)
-    runs = [running.join("10.0.0.1", f"{number}") for number in range(5)]
-    with pytest.raises(UserError, match="^5 runs train or wait already; try again in a minute.$"):
-        running.join("10.0.0.1", "another")
-    honest = running.join("10.0.0.2", "page")
-    assert [run.dropped for run in runs] == [False] * 4 + [True] and runs[4].turn.is_set()
-    assert not honest.dropped and running.waited(honest) <= SHARE
+def test_what_would_be_too_many_runs_of_one_address_or_of_all_is_refused():
+    running = Running()
+    runs = [running.join("10.0.0.1") for _ in range(MOST_OF_ONE)]
+    with pytest.raises(UserError, match=f"^{MOST_OF_ONE} runs train or wait already; try again in a minute.$"):
+        running.join("10.0.0.1")
+    for number in range(MOST_RUNS - MOST_OF_ONE):
+        running.join(f"10.0.1.{number}")
+    with pytest.raises(UserError, match=f"^{MOST_RUNS} runs train or wait already"):
+        running.join("10.0.0.2")
+    running.places.leave(runs[-1])
+    running.join("10.0.0.2")
 
 
 def test_a_run_that_leaves_gives_its_place_away():
     running = Running(places=1)
-    first, second = running.join("a", ""), running.join("b", "")
+    first = running.join("a")
+    second = running.join("b")
     assert first.turn.is_set() and not second.turn.is_set()
     running.places.leave(first)
-    assert second.turn.is_set() and running.places.wait(second) is None
+    assert second.turn.is_set() and running.places.before(second) is None
     running.places.leave(second)
-    assert running.places._turns == {} and running.places._free == 1
+    running.places.leave(second)
+    assert running.join("c").turn.is_set()
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "1e3", "10001", ""])

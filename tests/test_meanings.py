@@ -14,6 +14,7 @@ import torch
 from tests.conftest import random_model
 from tests.harness import ROOT
 from tests.pages import laid_out, shown
+from xformer.explain.learned import WRITTEN
 from xformer.explain.meanings import NEAREST, Meanings, reverse, shipped, stack_states
 from xformer.explain.passes import Pair
 from xformer.figures import meanings as figures
@@ -24,7 +25,6 @@ from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import GREEDY, Follow, MapMeanings, Reverse, UserError
 from xformer.serve.translation import SENTENCES, Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
-from xformer.training.data.fetch import WRITTEN
 from xformer.ui.model import meanings as part
 from xformer.ui.tabs import ALL_EXAMPLES
 

@@ -254,8 +254,9 @@ def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
     data = ROOT / "xformer" / "training" / "data"
     for name in ("carriers.tsv", "fillings.json", "written.tsv.xz", "words.tsv.xz", "prose.tsv.xz", "texts.tsv.xz"):
         assert (package / "training" / "data" / name).read_bytes() == (data / name).read_bytes()
-    code = ("from random import Random; from xformer.training.data import copied, fetch; "
-            "copied.draw(Random(0)); print(all(file.is_file() for file in fetch.WRITTEN))")
+    code = ("from random import Random; from xformer.explain import learned; "
+            "from xformer.training.data import copied; "
+            "copied.draw(Random(0)); print(all(file.is_file() for file in learned.WRITTEN))")
     assert ask(installed, tmp_path, "python", "-c", code).stdout == "True\n"
 
 

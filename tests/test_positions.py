@@ -4,7 +4,6 @@ import base64
 import json
 import math
 import re
-import shutil
 import threading
 from functools import partial
 from types import SimpleNamespace
@@ -14,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from research import fits
 from tests.harness import ROOT
 from tests.pages import laid_out
-from xformer.__main__ import main
 from xformer.explain import positions as explain
 from xformer.figures import head_payload
 from xformer.figures import positions as figures
@@ -25,9 +24,7 @@ from xformer.figures.layout import GAP
 from xformer.model import sinusoids
 from xformer.results import POSITION_KINDS, Embedded, EmbedSource, LengthScore, Move, Positions, UserError
 from xformer.serve.limits import Guard
-from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.training import evaluation
 from xformer.ui import positions as tab
 from xformer.ui.handlers import Ask
 
@@ -258,71 +255,14 @@ def test_words_are_shuffled_as_the_seed_says_and_what_ends_the_sentence_stays():
 # How far it carries
 
 
-def lengths(capsys, *argv):
-    status = main(["evaluate", "lengths", *map(str, argv)])
-    out, err = capsys.readouterr()
-    return status, out, err
-
-
-@pytest.fixture
-def pairs_file(tmp_path, learned_pairs):
-    file = tmp_path / "train.tsv"
-    file.write_text("".join(f"{english}\t{spanish}\n" for english, spanish in learned_pairs), encoding="utf-8")
-    return file
-
-
-@pytest.mark.parametrize("fewest", [1, 2, 100])
-def test_scores_by_length_are_those_of_the_sentences_of_that_length(capsys, tiny_checkpoint, tokenizer, learned_pairs,
-                                                                    pairs_file, monkeypatch, fewest):
-    monkeypatch.setattr(evaluation, "FEWEST", fewest)
-    status, out, _ = lengths(capsys, "--pairs", pairs_file, pairs_file, "--checkpoint", tiny_checkpoint, "--train",
-                             pairs_file.parent, "--json")
-    found, pieces = json.loads(out), [len(tokenizer.encode(english)) for english, _ in learned_pairs]
-    assert status == 0 and found["sentences"] == 2 * len(learned_pairs), "of both files"
-    firsts = [bucket["first"] for bucket in found["buckets"]]
-    assert set(firsts) <= set(evaluation.LENGTHS) and firsts[0] == 1 and (len(firsts) == 1) == (fewest == 100)
-    assert [bucket["last"] for bucket in found["buckets"]] == [*(first - 1 for first in firsts[1:]), None]
-    for bucket in found["buckets"]:
-        inside = [n for n in pieces if bucket["first"] <= n <= (bucket["last"] or n)]
-        assert bucket["sentences"] == 2 * bucket["training"] == 2 * len(inside)
-        assert len(firsts) == 1 or bucket["sentences"] >= fewest, "those of few are joined"
-        assert bucket["bleu"] == bucket["chrf"] == 100, "the model knows them all by heart"
-    assert sum(bucket["sentences"] for bucket in found["buckets"]) == found["sentences"]
-
-
 @pytest.mark.parametrize("name", ["en-es", "es-en", "gru", "gru-attention", "post-norm", "pre-norm"])
 def test_each_length_that_ships_has_enough_sentences(name):
     metrics = json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
-    assert min(bucket["sentences"] for bucket in metrics["lengths"]["buckets"]) >= evaluation.FEWEST
-
-
-def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkpoint, pairs_file, tmp_path):
-    folder = tmp_path / "copy"
-    shutil.copytree(tiny_checkpoint, folder)
-    before = json.loads((folder / "metrics.json").read_text())
-    status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", folder, "--beam", 1, "--save")
-    lines = out.splitlines()
-    assert status == 0 and lines[0].split() == ["pieces", "sentences", "BLEU", "chrF", "trained", "on"]
-    assert lines[1].split() == ["1+", "8", "100.0", "100.0", "–"]
-    assert "8 sentences, beam 1" in lines[-1]
-    running = Service.open(folder, "cpu")
-    scores = running.length_scores
-    running.close()
-    assert {key: running.metrics[key] for key in before} == before
-    assert (scores[0].first, scores[-1].last, scores[0].bleu, scores[0].training) == (1, None, 100, None)
-    assert sum(score.sentences for score in scores) == 8
+    assert min(bucket["sentences"] for bucket in metrics["lengths"]["buckets"]) >= fits.FEWEST
 
 
 def test_without_scores_there_is_nothing_to_plot(running):
     assert running.length_scores == []
-
-
-@pytest.mark.parametrize(("flags", "said"), [
-    (["--pairs", "none.tsv"], "There is no file none.tsv"),
-    (["--train", "nowhere"], "There is no train.tsv or train.tsv.xz in nowhere")])
-def test_what_cannot_be_scored_gets_one_sentence(capsys, tiny_checkpoint, pairs_file, flags, said):
-    status, out, err = lengths(capsys, "--pairs", pairs_file, "--checkpoint", tiny_checkpoint, *flags)
-    assert (status, out) == (2, "") and said in err and err.count("\n") == 1
 
 
 # Pictures

@@ -1,22 +1,18 @@
 """How far a translation can be trusted: what it is reckoned from, how it is fitted, and where it is said."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.conftest import PAIRS
 from tests.harness import ROOT
-from xformer.__main__ import main
 from xformer.explain.doubts import looks_foreign
 from xformer.explain.quality import estimate, features, fit
 from xformer.results import Candidate, Options
 from xformer.serve import engine
 from xformer.strings import ENGLISH, SPANISH
-from xformer.training import evaluation
 from xformer.ui import translate as tab
 
 ASKED = Options(quality=True)
@@ -126,64 +122,6 @@ def test_the_page_says_it_in_one_line_and_what_it_cannot_know(fitted, language):
     assert language.html("quality_unknown") not in shown() and language.say("quality", count=count) not in shown()
 
 
-@pytest.fixture
-def pairs_files(tmp_path, learned_pairs):
-    """Two files of held-out pairs: what the tiny model knows by heart, and what it cannot."""
-    wrong = [(english, "Nada parecido a esto.") for english in ("A big dog.", "The house.", "It cost 3.", "I am Tom.")]
-    for name, pairs in (("known", learned_pairs), ("wrong", wrong)):
-        (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
-    return [str(tmp_path / name) for name in ("known.tsv", "wrong.tsv")]
-
-
-def test_the_command_fits_tests_and_keeps(capsys, tiny_checkpoint, tmp_path, pairs_files):
-    folder = tmp_path / "copy"
-    shutil.copytree(tiny_checkpoint, folder)
-    argv = ["--checkpoint", str(folder), "--device", "cpu"]
-    assert main(["evaluate", "quality", "--pairs", *pairs_files, "--json", "--save", *argv]) == 0
-    found = json.loads(capsys.readouterr().out)
-    kept = json.loads((folder / "metrics.json").read_text())["quality"]
-    assert kept == {key: found[key] for key in kept} and kept["search"] == [5, 1.0]
-    tested = kept["tested"]
-    assert (tested["all"]["sentences"], tested["known"]["good"], tested["wrong"]["good"]) == (12, 1, 0)
-    assert tested["known"]["said"] > tested["wrong"]["said"]
-    assert sum(group["sentences"] for name, group in tested.items() if name.startswith("from ")) == 12
-    assert main(["evaluate", "quality", "--pairs", *pairs_files, *argv]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["tested", "on", "sentences", "good", "said", "error", "by", "chance"]
-    assert lines[2].startswith("known")
-    assert lines[-1].startswith("beam 5, checkpoint copy ")
-
-    sure = main(["translate", "The cat sleeps.", "--quality", *argv]), capsys.readouterr().out.rstrip("\n").split("\t")
-    assert sure[0] == 0 and 0.5 < float(sure[1][0]) <= 1 and sure[1][1] == "El gato duerme."
-    assert main(["translate", "The cat sleeps.", "--quality", "--json", *argv]) == 0
-    assert json.loads(capsys.readouterr().out)["quality"] == pytest.approx(float(sure[1][0]), abs=0.005)
-    assert main(["translate", "¿Dónde está el coche rojo?", "--quality", *argv]) == 0
-    assert capsys.readouterr().out.startswith("unknown\t")
-
-
-def test_a_sentence_is_tested_by_a_fit_that_has_not_seen_it(running, monkeypatch):
-    """Two of six are good, and of each is said which share of the other five is: of the good 1 of 5, else 2 of 5."""
-    with pytest.raises(ValueError, match="one sentence is too few"):
-        evaluation.evaluate_quality(running, {"one": PAIRS[:1]}, Options(n_best=5))
-    nearest = evaluation._nearest
-    monkeypatch.setattr(evaluation, "_nearest", lambda *given: (nearest(*given)[0], 100 * np.array([0, 0, 0, 1, 1, 0])))
-    monkeypatch.setattr(evaluation.quality, "fit", lambda x, good: good[:, None].mean(0))
-    monkeypatch.setattr(evaluation.quality, "estimate", lambda weights, x: weights.repeat(len(x)))
-    found = evaluation.evaluate_quality(running, {"six": PAIRS[:6]}, Options(n_best=5))
-    assert found["weights"] == [0.3333], "what ships has seen all"
-    tested = found["tested"]["six"]
-    assert {**tested, "by chance": 0} == {"sentences": 6, "good": 0.333, "said": 0.333, "error": 0.533, "by chance": 0}
-    # Two draws of 0.2 and four of 0.4 are (0.6 + 1.6) / 6 off or more in 91 of a thousand, more than that in 36.
-    assert tested["by chance"] == 0.367
-
-
-def test_the_calibration_error_is_the_mean_distance_in_ten_bins():
-    said = np.array([0.05, 0.75, 0.75])
-    off = evaluation._apart(said, np.array([[0, 1, 0], [1, 1, 1]]))
-    assert off == pytest.approx([(0.05 + 0.5) / 3, (0.95 + 0.5) / 3])
-    assert evaluation._apart(np.array([1.0]), np.array([True])) == 0
-
-
 @pytest.mark.parametrize("name", ["en-es", "es-en"])
 def test_what_is_said_holds_for_each_source_and_length(name):
     metrics = json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
@@ -195,7 +133,7 @@ def test_what_is_said_holds_for_each_source_and_length(name):
 
 def test_the_figure_that_ships_is_of_these_weights_and_calibrated(shipped):
     kept = shipped.metrics["quality"]
-    assert kept["identity"] == shipped.info.identity, "give `evaluate quality --save` for these weights"
+    assert kept["identity"] == shipped.info.identity, "give `research evaluate quality --save` for these weights"
     hard = "The velleity of quiddity obnubilated them all, so they eschewed it."
     texts = "Good night.", hard, "blorp frindle"
     easy, strange, nonsense = (shipped.translate(text, ASKED).quality for text in texts)

@@ -5,8 +5,9 @@ from itertools import islice
 
 import pytest
 import torch
-
 from tests.test_nearest import beam_of
+
+from research.data.nearest import nearness
 from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
@@ -17,7 +18,6 @@ from xformer.training.data.corpora import (
     TranslationBatches,
     read_ranked,
 )
-from xformer.training.data.nearest import nearness
 from xformer.training.loop import Learner
 from xformer.training.options import BatchOptions, TrainingOptions
 from xformer.training.tasks import SHARPNESS, TranslationTask, expected_cost

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from research.options import PretrainingRuns
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.figures.attention import Choice, picture
@@ -19,7 +20,6 @@ from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH
 from xformer.training.data.corpora import key
-from xformer.training.options import PretrainingRuns
 from xformer.ui.attention import attribution_methods
 from xformer.ui.model.architecture import heading_of
 from xformer.ui.tabs import EXAMPLES
@@ -67,7 +67,7 @@ def test_nonsense_is_marked_as_a_guess_and_a_plain_sentence_is_not(shipped):
     assert any(one.key == "warning_guess" for one in shipped.translate("blorp frindle").warnings)
     assert not shipped.translate("The cat sleeps.").warnings
     found = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))["guesses"]
-    assert found["identity"] == shipped.info.identity, "give `evaluate guesses --save` for these weights"
+    assert found["identity"] == shipped.info.identity, "give `research evaluate guesses --save` for these weights"
     assert f"on {found['caught']} of the {found['wrong']} there that are wrong" in heading_of(shipped, ENGLISH)
 
 

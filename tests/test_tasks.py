@@ -13,6 +13,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
+from research.__main__ import main as research
 from tests.test_training import ended, losses, torchrun
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
@@ -379,7 +380,7 @@ def test_what_poolings_reach_is_gathered_from_runs(data, tuned, tmp_path, capsys
     small, shown = tmp_path / "small", shutil.copytree(tuned, tmp_path / "shown")
     assert main(command("sentiment", data, small, "--steps", 2, "--pooling", "max", "--mask", "full", *OFTEN)) == 0
     capsys.readouterr()
-    assert main(["evaluate", "poolings", str(tuned), str(small), "--checkpoint", str(shown), "--save"]) == 0
+    assert research(["evaluate", "poolings", str(tuned), str(small), "--checkpoint", str(shown), "--save"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in said[1:]] == [["max", "full"], ["attention", "causal"]]
     both, causal = SentimentService.open(shown, "cpu").pooling_scores
@@ -388,7 +389,7 @@ def test_what_poolings_reach_is_gathered_from_runs(data, tuned, tmp_path, capsys
         "max", False, metrics["imdb"], metrics["sst2"], metrics["step"], config.n_layers, config.d_model)
     assert causal.pretrained and causal.causal and not both.pretrained
     assert both.parameters == checkpoint.load(small, TransformerClassifier).model.parameter_count()
-    assert main(["evaluate", "poolings", str(data)]) == 2
+    assert research(["evaluate", "poolings", str(data)]) == 2
 
 
 # What cannot be done
@@ -404,8 +405,8 @@ def test_missing_data_is_named(data, tmp_path, capsys, what, name, line):
         file.unlink()
     assert main(command(what, folder, tmp_path / "out", "--steps", 1)) == 2
     assert capsys.readouterr().err == (
-        f"There is no {name} or {name}.xz in {folder}; make them with “python -m xformer data sentiment --out {folder}”"
-        f", or write {line} on each line.\n")
+        f"There is no {name} or {name}.xz in {folder}; make them with “python -m research data sentiment --out "
+        f"{folder}”, or write {line} on each line.\n")
     assert not (tmp_path / "out").exists()
 
 

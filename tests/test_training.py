@@ -410,7 +410,7 @@ def test_missing_data_is_named(data, tmp_path, capsys, name):
     (folder / f"{other}.tsv").write_bytes((data / f"{other}.tsv").read_bytes())
     assert main(command(folder, tmp_path / "out", "--steps", 1)) == 2
     error = capsys.readouterr().err
-    assert error == (f"There is no {name}.tsv or {name}.tsv.xz in {folder}; make them with “python -m xformer data "
+    assert error == (f"There is no {name}.tsv or {name}.tsv.xz in {folder}; make them with “python -m research data "
                      f"translation --out {folder}”, or write English, a tab, Spanish on each line.\n")
     assert not (tmp_path / "out").exists()
 

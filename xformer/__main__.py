@@ -9,8 +9,8 @@ from pathlib import Path
 
 from xformer.commands.arguments import finished
 
-VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluate", "checkpoint", "space", "data",
-         "train", "study", "serve")
+VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluate", "checkpoint", "space",
+         "train", "serve")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -20,7 +20,6 @@ from xformer.commands.arguments import (
     reranked,
     search_options,
 )
-from xformer.hub.folders import folder_of
 from xformer.hub.shipped import SENTIMENT, TRANSLATION, Shipped
 from xformer.results import UserError, refusing
 
@@ -36,7 +35,7 @@ SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows")
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = _of_pairs(kinds, translation, "BLEU and chrF of a file of pairs", METRICS_AND_CARD)
+    q = of_pairs(kinds, translation, "BLEU and chrF of a file of pairs", METRICS_AND_CARD)
     add_rerank(q)
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     q.add_argument("--plain", action="store_true",
@@ -55,23 +54,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS)
 
-    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences", nargs="+")
-    q.add_argument("--train", type=Path, metavar="DIR",
-                   help="folder with train.tsv[.xz] and, where they were used, extra.tsv, extra2.tsv and written.tsv: "
-                        "their sentences are counted by length too")
-
-    q = _of_pairs(kinds, guesses, "the probability below which a translation is marked as a guess")
-    q.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
-                   help="mark less than this share of the sentences (default 0.02)")
-    q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
-                   help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
-
-    _of_pairs(kinds, memory, "how much likelier pairs are that it learned from than those it never saw")
-    _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it", nargs="+")
     _add_reviews(kinds)
 
 
-def _of_pairs(kinds: Any, run: Any, help: str, kept: str = METRICS, **more: Any) -> argparse.ArgumentParser:
+def of_pairs(kinds: Any, run: Any, help: str, kept: str = METRICS, **more: Any) -> argparse.ArgumentParser:
     """Add a command that translates a file of pairs, or several if there is to be `more` about --pairs; -> its parser.
     """
     q = add_part(kinds, run, help)
@@ -91,18 +77,12 @@ def _add_reviews(kinds: Any) -> None:
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS_AND_CARD)
-    q = add_part(kinds, poolings, "what classifiers of each pooling and mask reach",
-                 "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets.")
-    q.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-    q.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT.help)
-    q.add_argument("--json", action="store_true", help="one JSON array")
-    q.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
 
 # What every command does
 
 
-def _folder(args: argparse.Namespace, shipped: Shipped) -> Path:
+def checkpoint_folder(args: argparse.Namespace, shipped: Shipped) -> Path:
     """Find a checkpoint; raises UserError for one in the Hub's cache if results are to be kept in it."""
     folder = shipped.find(args.checkpoint)
     if args.save and folder.resolve().parent.name == "snapshots":
@@ -111,20 +91,20 @@ def _folder(args: argparse.Namespace, shipped: Shipped) -> Path:
     return folder
 
 
-def _opened(args: argparse.Namespace, precision: str = "auto") -> Service:
+def opened(args: argparse.Namespace, precision: str = "auto") -> Service:
     """Open a translation model; raises UserError where scores of a changed model would be kept as its own."""
     from xformer.serve.translation import Service
     if args.save and precision == "int8":
         raise UserError("--save keeps the scores of the weights as they are; leave out --save, or --precision int8.")
-    return Service.open(_folder(args, TRANSLATION), args.device, precision)
+    return Service.open(checkpoint_folder(args, TRANSLATION), args.device, precision)
 
 
-def _set(file: Path) -> str:
+def set_name(file: Path) -> str:
     """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
     return file.name.removesuffix(".xz").removesuffix(".tsv")
 
 
-def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, service: ModelService[Any] | None = None,
+def tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, service: ModelService[Any] | None = None,
           kept: dict[str, Any] | None = None) -> None:
     """Print what was found, and of which weights, as lines or as JSON. If asked to, keep it, or of it what is `kept`,
     under a key in the metrics of the checkpoint; "scores", those of one set, also in its card."""
@@ -137,7 +117,7 @@ def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, serv
     if not args.save:
         return
     from xformer.hub import card, checkpoint
-    folder = service.folder if service else _folder(args, SENTIMENT)
+    folder = service.folder if service else checkpoint_folder(args, SENTIMENT)
     with refusing(OSError, lambda error: (
             f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); copy the checkpoint to where it "
             f"can.")):
@@ -156,11 +136,11 @@ def translation(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import read_test_overlap, without
-    options, pairs, name = search_options(args, alternatives=0), read_pairs(args.pairs), _set(args.pairs)
+    options, pairs, name = search_options(args, alternatives=0), read_pairs(args.pairs), set_name(args.pairs)
     pairs, more, lines = pairs[:args.limit or None], dict[str, Any](), list[str]()
     if args.without:
         kept = without(pairs, read_pairs(args.without, read_test_overlap))
-        name, left_out, pairs = f"{name} without {_set(args.without)}", len(pairs) - len(kept), kept
+        name, left_out, pairs = f"{name} without {set_name(args.without)}", len(pairs) - len(kept), kept
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
@@ -168,7 +148,7 @@ def translation(args: argparse.Namespace) -> None:
         lines.append(f"{left_out:,} pairs left out that share a sentence with {args.without}")
     if args.rerank and args.save:
         raise UserError("--save keeps what the model reaches by itself; leave out --save, or --rerank.")
-    service = reranked(_opened(args, args.precision), args)
+    service = reranked(opened(args, args.precision), args)
     how = {"rough": args.plain, "lowercase": args.lowercase}
     if args.against:
         other = Service.open(TRANSLATION.find(args.against), args.device, args.precision)
@@ -178,7 +158,7 @@ def translation(args: argparse.Namespace) -> None:
     lines += [f"BLEU {scores.bleu}  {scores.bleu_signature}", f"chrF {scores.chrf}  {scores.chrf_signature}",
               f"{scores.sentences:,} sentences in {scores.seconds} s on {service.info.device}, beam {scores.beam}"]
     found = asdict(scores)
-    _tell(args, lines, "scores", {**found, **more}, service, {
+    tell(args, lines, "scores", {**found, **more}, service, {
         "set": name, **{key: found[key] for key in TRANSLATION_KEPT}, "identity": service.info.identity,
         "plain": args.plain, "lowercase": args.lowercase})
     if args.against and not args.json:
@@ -204,7 +184,7 @@ def alignment(args: argparse.Namespace) -> None:
     best, 1 worst."""
     from xformer.explain.alignment import GOLD, read_gold
     from xformer.training import evaluation
-    service = _opened(args)
+    service = opened(args)
     path = Path(args.gold) if args.gold else GOLD.get(service.info.source, GOLD["en"])
     with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
         gold = read_gold(path)
@@ -218,67 +198,7 @@ def alignment(args: argparse.Namespace) -> None:
     lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
                  f"{scores.reading}; {scores.sentences:,} sentences"
                  f"{'' if scores.sides is None else f'; where pieces come from by ALTI+: AER {scores.sides:.3f}'}")
-    _tell(args, lines, "alignment", scores.to_json(), service)
-
-
-def lengths(args: argparse.Namespace) -> None:
-    """Translate what the model reads of a file of pairs and score it by the number of its pieces, beside how many
-    sentences of that length the model has learned from."""
-    from xformer.training import evaluation
-    options, pairs = search_options(args, alternatives=0), [pair for file in args.pairs for pair in read_pairs(file)]
-    training = _training_pairs(args.train) if args.train else None
-    service = _opened(args, args.precision)
-    scores = evaluation.evaluate_lengths(service, pairs, options, training)
-    lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
-    for bucket in scores.buckets:
-        trained = "–" if bucket.training is None else bucket.training
-        lines.append(f"{bucket.pieces:<9}{bucket.sentences:>10,}{bucket.bleu:>8}{bucket.chrf:>8}{trained:>12}")
-    lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
-    _tell(args, lines, "lengths", asdict(scores), service)
-
-
-def _training_pairs(folder: Path) -> list[tuple[str, str]]:
-    """Read the sentence pairs that a model was trained on; raises UserError where there are none."""
-    from xformer.training.data.corpora import data_file
-    files = [path for name in ("train", "extra", "extra2", "written") if (path := data_file(folder, name))]
-    if not files:
-        raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
-                        f"trained on.")
-    return [pair for file in files for pair in read_pairs(file)]
-
-
-def guesses(args: argparse.Namespace) -> None:
-    """Find the mean log-probability of pieces below which page, API and command say that the model is guessing: the
-    bound marks less than --share of held-out sentences. Count how many wrong translations it catches."""
-    from xformer.training import evaluation
-    options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
-    service = _opened(args, args.precision)
-    scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
-    said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
-            f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}")
-    _tell(args, [said], "guesses", asdict(scores), service)
-
-
-def memory(args: argparse.Namespace) -> None:
-    """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have as many pieces."""
-    from xformer.training import evaluation
-    pairs, service = read_pairs(args.pairs), _opened(args, args.precision)
-    scores = [asdict(one) for one in evaluation.evaluate_memory(service, pairs, search_options(args, alternatives=0))]
-    found = {"scores": scores, "beam": args.beam, "identity": service.info.identity}
-    _tell(args, [*map(str, scores)], "memory", found, service)
-
-
-def quality(args: argparse.Namespace) -> None:
-    """Fit to held-out pairs, by log-probabilities, pieces and length, how many translations like one say what was
-    meant; each tenth of them tests a fit to the other nine."""
-    from xformer.training import evaluation
-    options, sets = search_options(args, alternatives=0), {_set(file): read_pairs(file) for file in args.pairs}
-    service = _opened(args, args.precision)
-    with plainly():
-        found = evaluation.evaluate_quality(service, sets, options)
-    rows = [("tested on", *found["tested"]["all"]), *((name, *row.values()) for name, row in found["tested"].items())]
-    lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
-    _tell(args, [*lines, f"beam {args.beam}"], "quality", found, service)
+    tell(args, lines, "alignment", scores.to_json(), service)
 
 
 # Reviews
@@ -293,24 +213,10 @@ def sentiment(args: argparse.Namespace) -> None:
     with plainly(f"There is no file {args.rows}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, a "
                  f"text."):
         rows = read_rows(args.rows)[:args.limit or None]
-    service = SentimentService.open(_folder(args, SENTIMENT), args.device)
+    service = SentimentService.open(checkpoint_folder(args, SENTIMENT), args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
     lines = [f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}",
              f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {service.info.device}"]
-    _tell(args, lines, "scores", asdict(scores), service, {
-        "set": _set(args.rows), **{key: getattr(scores, key) for key in SENTIMENT_KEPT},
+    tell(args, lines, "scores", asdict(scores), service, {
+        "set": set_name(args.rows), **{key: getattr(scores, key) for key in SENTIMENT_KEPT},
         "identity": service.info.identity})
-
-
-def poolings(args: argparse.Namespace) -> None:
-    """Print how well classifiers do by their pooling and mask; keep it if asked to."""
-    from xformer.hub import checkpoint
-    from xformer.training import evaluation
-    with plainly():
-        scores = evaluation.pooling_scores({run: checkpoint.examine(folder_of(run)) for run in args.runs})
-    lines = [f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}"]
-    for score in scores:
-        mask = "causal" if score.causal else "full"
-        lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
-                     f"{score.sst2:>9.4f}")
-    _tell(args, lines, "poolings", [asdict(score) for score in scores])

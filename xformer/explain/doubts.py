@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xformer.strings import ASSETS
 
-LEAST = -0.75  # the bound of a guess for models to which `evaluate guesses` has fitted none
+LEAST = -0.75  # the bound of a guess for models to which `research evaluate guesses` has fitted none
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # By language: short words that are very frequent in it and do not exist in the other.
 SHORT = {code: frozenset(words.split()) for code, words in json.loads(

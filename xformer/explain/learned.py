@@ -17,7 +17,7 @@ import numpy as np
 from xformer.results import Learned, Message, NearPair, refusing
 from xformer.strings import ASSETS, PACKAGE
 
-# Pairs written for this project, CC0; `data translation` writes them too. es-en has not learned from the last.
+# Pairs written for this project, CC0; `research data translation` writes them too. es-en has not learned from the last.
 WRITTEN = tuple(PACKAGE / "training" / "data" / f"{name}.tsv.xz" for name in ("written", "words", "prose", "texts"))
 FILES = ASSETS / "learned.tsv.xz", *WRITTEN  # of English, Spanish and a mark
 SIDES = {("en", "es"): 0, ("es", "en"): 1}  # the column that a model reads, by its languages

@@ -176,8 +176,8 @@ def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str
 
 
 def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
-    """Say how long a run waits for its turn; HTML."""
-    return paragraph(language, "live_wait", "status", before=wait.before, seconds=wait.seconds)
+    """Say how many runs have a turn before one that waits; HTML."""
+    return paragraph(language, "live_wait", "status", before=wait.before)
 
 
 def _held_out(course: TrainingCourse) -> tuple[Sequence[float], Sequence[float]]:

@@ -162,7 +162,7 @@ class Learned:
     near: tuple[NearPair, ...]  # nearest first, each of another source
     same: bool  # whether the nearest has the text's own words in their order
     pairs: int  # in all
-    scores: tuple[MemoryScore, ...] = ()  # as `evaluate memory --save` measured them
+    scores: tuple[MemoryScore, ...] = ()  # as `research evaluate memory --save` measured them
 
 
 @dataclass(frozen=True)

@@ -126,5 +126,4 @@ class LiveFrame:
 class LiveWait:
     """A training run that waits until others give it a place."""
 
-    before: int  # runs that come on before it
-    seconds: int  # until it does, about
+    before: int  # runs that stand in line before it

@@ -5,13 +5,13 @@ import math
 import os
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import islice
 from typing import Any
 
 from xformer.results import Message, UserError
@@ -23,6 +23,7 @@ LOOK = 0.5  # seconds between two checks that the client is still there
 PLACES = 2  # training runs at the same time
 SHARE = 4.0  # seconds after which a run gives its place to a waiting one
 MOST_RUNS = 32  # runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+MOST_OF_ONE = 24  # of them, of one address, behind which a class may sit
 Visitor = tuple[str, str]  # an address, and a session of that address
 
 
@@ -142,68 +143,49 @@ class Guard:
 
 @dataclass(eq=False)
 class Run:
-    """A training run of a visitor: on one of the `Places`, or in the queue for one."""
+    """A training run of a visitor: on one of the `Places`, or in line for one."""
 
-    visitor: Visitor
-    number: int  # in the order of arrival
-    left: float  # seconds on a place that it probably still needs; its owner keeps this up to date
+    address: str
     used: float = 0.0  # seconds on a place in earlier turns
-    since: float | None = None  # when the present turn began; None in the queue
-    dropped: bool = False  # removed from a full queue
-    turn: threading.Event = field(default_factory=threading.Event)  # set while it has a place, or was dropped
-
-    @property
-    def keys(self) -> tuple[object, ...]:
-        """The levels at which places are shared: the address, its session, the run."""
-        return self.visitor[0], self.visitor, self
+    since: float | None = None  # when the present turn began; None in the line
+    turn: threading.Event = field(default_factory=threading.Event)  # set while it has a place
 
 
 class Places:
     """A few places for many training runs, which take turns of SHARE seconds.
 
-    The next turn goes to the address with the fewest places, and among equals to the one that has waited longest;
-    within the address to a session, and within the session to a run, by the same rule. So ten runs of one visitor get
-    as much time as one run of another.
+    The next turn goes to the first in line whose address has no place, else to the first. So one address with many runs
+    does not keep out another.
     """
 
-    def __init__(self, places: int = PLACES, share: float = SHARE, most: int = MOST_RUNS,
-                 clock: Callable[[], float] = time.monotonic) -> None:
-        self.share, self.clock, self._free, self.most = share, clock, places, most
-        self._lock, self._count = threading.Lock(), count()
-        self._placed, self._line = list[Run](), list[Run]()
-        self._turns = dict[object, int]()  # when each of `Run.keys` last had a place, or first came
+    def __init__(self, places: int = PLACES, share: float = SHARE, clock: Callable[[], float] = time.monotonic) -> None:
+        self.places = places
+        self.share = share
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._placed: list[Run] = []
+        self._line: list[Run] = []
 
-    def join(self, visitor: Visitor, seconds: float) -> Run:
-        """Take a place, or queue for one, for a run that probably needs it for `seconds`.
-
-        With too many runs, the newest waiting run of the address that has most is dropped; if no address has more than
-        this visitor's would have, UserError is raised instead.
-        """
+    def join(self, address: str) -> Run:
+        """Take a place, or stand in line for one. Raises UserError if there are MOST_RUNS runs, or MOST_OF_ONE of this
+        address."""
         with self._lock:
-            run = Run(visitor, next(self._count), seconds)
             runs = [*self._placed, *self._line]
-            if len(runs) >= self.most:
-                counts = Counter(one.visitor[0] for one in runs)
-                last = max(self._line, key=lambda one: (counts[one.visitor[0]], one.number), default=run)
-                if counts[last.visitor[0]] <= counts[visitor[0]] + 1:
-                    raise UserError(Message.of("live_error_full", runs=len(runs)))
-                last.dropped = True
-                self._line.remove(last)
-                last.turn.set()
-            for key in run.keys:
-                self._turns.setdefault(key, run.number)
+            of_address = sum(run.address == address for run in runs)
+            if len(runs) >= MOST_RUNS or of_address >= MOST_OF_ONE:
+                raise UserError(Message.of("live_error_full", runs=len(runs)))
+            run = Run(address)
             self._line.append(run)
             self._fill()
             return run
 
-    def keeps(self, run: Run) -> bool:
-        """Tell whether a run may go on. After its turn, its place goes to a waiting run, and it queues again."""
+    def keeps(self, run: Run) -> None:
+        """Give the place of a run to a waiting one if its turn is over; it stands in line again."""
         with self._lock:
             if run.since is not None and self._line and self.clock() - run.since >= self.share:
                 self._leave(run)
                 self._line.append(run)
                 self._fill()
-            return run.since is not None
 
     def leave(self, run: Run) -> None:
         """End a run, wherever it is."""
@@ -212,64 +194,31 @@ class Places:
                 self._leave(run)
             elif run in self._line:
                 self._line.remove(run)
-            kept = {key for one in (*self._placed, *self._line) for key in one.keys}
-            self._turns = {key: turn for key, turn in self._turns.items() if key in kept}
             self._fill()
 
     def seconds(self, run: Run) -> float:
-        """The seconds that a run has had a place so far."""
+        """Return the seconds that a run has had a place so far."""
         since = run.since
         return run.used + (0.0 if since is None else self.clock() - since)
 
-    def wait(self, run: Run) -> tuple[int, float] | None:
-        """How many other runs get a place before this one, and about how many seconds that takes; None if it has one.
-
-        The turns are simulated from what is known now: a new run can make the wait longer, one that leaves shorter.
-        """
+    def before(self, run: Run) -> int | None:
+        """Return how many runs stand in line before this one; None if it has a place."""
         with self._lock:
-            if run not in self._line:
-                return None
-            turns, line, before = dict(self._turns), list(self._line), set[Run]()
-            left = {one: max(0.0, one.left) for one in (*line, *self._placed)}
-            share = self.share - self.clock()
-            ends = {one: min(left[one], max(0.0, share + (one.since or 0.0))) for one in self._placed}
-            for one, end in ends.items():
-                left[one] -= end
-            while True:
-                ended = min(ends, key=ends.__getitem__)
-                now = ends.pop(ended)
-                turns.update(dict.fromkeys(ended.keys, next(self._count)))
-                if left[ended] > 0:
-                    line.append(ended)
-                following = self._first(line, [*ends], turns)
-                if following is run:
-                    return len(before), now
-                line.remove(following)
-                before.add(following)
-                takes = min(left[following], self.share)
-                left[following] -= takes
-                ends[following] = now + takes
+            return self._line.index(run) if run in self._line else None
 
     def _fill(self) -> None:
         """Give the free places to waiting runs."""
-        while self._free and self._line:
-            run = self._first(self._line, self._placed, self._turns)
+        while len(self._placed) < self.places and self._line:
+            placed = {run.address for run in self._placed}
+            run = next((one for one in self._line if one.address not in placed), self._line[0])
             self._line.remove(run)
             self._placed.append(run)
-            self._free -= 1
             run.since = self.clock()
             run.turn.set()
 
     def _leave(self, run: Run) -> None:
         """Take its place from a run."""
         run.turn.clear()
-        run.used, run.since = self.seconds(run), None
-        self._turns.update(dict.fromkeys(run.keys, next(self._count)))
+        run.used = self.seconds(run)
+        run.since = None
         self._placed.remove(run)
-        self._free += 1
-
-    @staticmethod
-    def _first(line: list[Run], placed: list[Run], turns: dict[object, int]) -> Run:
-        """The run of a queue that gets the next place."""
-        held = Counter(key for one in placed for key in one.keys)
-        return min(line, key=lambda one: [(held[key], turns[key]) for key in one.keys])

@@ -63,7 +63,7 @@ class TranslationService(Protocol):
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        """Translation quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
+        """Translation quality by length of sentence, as `research evaluate lengths --save` measured it, or []."""
 
     @property
     def history(self) -> History | None:

@@ -27,8 +27,8 @@ from xformer.strings import ASSETS
 if TYPE_CHECKING:
     from xformer.training.loop import Made
 
-RUNS = ASSETS / "runs.json"  # made by python -m xformer study runs
-PRETRAINING = ASSETS / "pretraining.json"  # and this by python -m xformer study pretraining
+RUNS = ASSETS / "runs.json"  # made by python -m research study runs
+PRETRAINING = ASSETS / "pretraining.json"  # and this by python -m research study pretraining
 # While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
@@ -72,25 +72,20 @@ class Study(protocol.StudyService):
         # The training has a thread of its own, uses one core, and rests most of the time while others are served.
         _check(settings)
         there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
-        mine = self.places.join(self.guard.visitor(), protocol.LIVE_SECONDS)
-        read = before = self.clock()
+        mine = self.places.join(self.guard.visitor()[0])
+        read = resumed = self.clock()
 
         def on(made: Made | None = None) -> str:
             """Wait until the run has a place; return why it must end, "" if it may go on. made: its progress."""
-            nonlocal before
+            nonlocal resumed
             now = self.clock()
-            if made is not None:
-                if self.guard.inside:
-                    halt.wait(min(LOOK, REST * (now - before)))
-                used = self.places.seconds(mine)  # from which the time that it still needs is estimated
-                mine.left = max(0.0, min(protocol.LIVE_SECONDS, used / made.step * settings.steps) - used)
+            if made is not None and self.guard.inside:
+                halt.wait(min(LOOK, REST * (now - resumed)))
             self.places.keeps(mine)
             while not (mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD):
                 pass
-            if mine.dropped:
-                raise UserError(Message.of("live_error_full", runs=self.places.most))
-            before = self.clock()
-            if before - read > UNREAD:
+            resumed = self.clock()
+            if resumed - read > UNREAD:
                 halt.set()
             late = made is not None and self.places.seconds(mine) > protocol.LIVE_SECONDS
             return "stopped" if halt.is_set() else "late" if late else ""
@@ -115,17 +110,16 @@ class Study(protocol.StudyService):
                 self.places.leave(mine)
 
         Thread(target=run, name="live training", daemon=True).start()
-        said: LiveWait | None = None
+        said: int | None = None
         try:
             while True:
                 if not there():  # a page that was only slow is told the end
                     halt.set()
                 read = self.clock()
-                wait = self.places.wait(mine)  # said in steps of 5 seconds: a page need not say a new one each time
-                told = None if wait is None else LiveWait(wait[0], 5 * math.ceil(wait[1] / 5) or 5)
-                if told is not None and told != said:
-                    said = told
-                    yield told
+                before = self.places.before(mine)
+                if before is not None and before != said:
+                    said = before
+                    yield LiveWait(before)
                     continue
                 try:
                     frame = frames.get(timeout=LOOK)

@@ -99,8 +99,8 @@ class Service(ModelService[Translator], TranslationService):
 
     @property
     def guess_bound(self) -> float:
-        """The mean log-probability of a piece below which a translation counts as a guess, as `evaluate guesses --save`
-        fitted it; LEAST if it did not."""
+        """The mean log-probability of a piece below which a translation counts as a guess, as `research evaluate
+        guesses --save` fitted it; LEAST if it did not."""
         return self._measured(lambda found: float(found["guesses"]["bound"]), LEAST)
 
     @property
@@ -269,8 +269,9 @@ class Service(ModelService[Translator], TranslationService):
                            max_length, tuple(source.tokens), good)
 
     def _quality(self, source: Prepared, best: Candidate, options: Options) -> float | None:
-        """Reckon how far a translation can be trusted, as `evaluate quality --save` fitted it; None if it did not, for
-        another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in loops."""
+        """Reckon how far a translation can be trusted, as `research evaluate quality --save` fitted it; None if it did
+        not, for another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in
+        loops."""
         pieces = self.tokenizer.pieces(source.tokens)
         if (options.sampling or {SPECIAL[UNK], *BYTES}.intersection(pieces) or repeats(best.tokens)
                 or not best.finished or looks_foreign(source.text, self.model.config.source)):

@@ -111,7 +111,7 @@ def own_device(name: str | None = None) -> torch.device:
 def keep_memory() -> None:
     """Let glibc keep the memory of freed tensors, which the kernel otherwise maps and zeroes again for each large one.
 
-    On two cores this alone raised training from 2,750 to 4,000 target pieces a second (docs/LOG.md).
+    On two cores this alone raised training from 2,750 to 4,000 target pieces a second (research/LOG.md).
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         m_trim_threshold, m_mmap_max = -1, -4

@@ -65,7 +65,7 @@ def build(page: Page) -> Tab:
                     figures.lengths(service.length_scores, language) if service.length_scores else None),
                     seen="lengths_open")
             with gr.Column(visible=not page.service.length_scores) as unmeasured:
-                gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs '
+                gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m research evaluate lengths --pairs '
                         "dev.tsv --train DIR --save</code></p>")
     page.pictures[ID].listen(None, page.opened[ID].change, by_change=SIZE)
     pictures.listen(problem, page.translation.change, how=QUIET)

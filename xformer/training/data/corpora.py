@@ -98,7 +98,8 @@ def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
     rows = read_columns(path, ".+", "a hypothesis", "hypotheses", "a sentence, a tab, a translation, a tab, 0 to 100")
     groups = ([*islice(group, RANKED)] for _, group in groupby(rows, key=lambda row: row[0]))
     with refusing((IndexError, ValueError), lambda error: ValueError(
-            f"{path} has a line without its nearness, 0 to 100; make it by “python -m xformer data nearest --ranked”")):
+            f"{path} has a line without its nearness, 0 to 100; make it by “python -m research data nearest "
+            "--ranked”")):
         ranked = [(group, [1 - float(row[2]) / 100 for row in group]) for group in groups if len(group) == RANKED]
         if not all(0 <= cost <= 1 for _, costs in ranked for cost in costs):
             raise ValueError
@@ -117,11 +118,11 @@ def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
 def needed_file(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
     """Return the path of a file of training data; raises UserError where it is not there.
 
-    data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
+    data: the command that fetches it, python -m research data … line: the form of its lines, for the message.
     """
     path = data_file(folder, name, kind)
     if path is None:
-        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
+        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m research "
                         f"data {data} --out {folder}”, or write {line} on each line.")
     return path
 

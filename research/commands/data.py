@@ -2,8 +2,8 @@
 
 import argparse
 
+from research.options import NearestRun, SentimentDownload, TranslationDownload
 from xformer.commands.arguments import add_device, add_options, add_part, add_precision, plainly, record
-from xformer.training.options import NearestRun, SentimentDownload, TranslationDownload
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def translation(args: argparse.Namespace) -> None:
     """Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and ATTRIBUTION.txt, and beside
     them written.tsv.xz, pairs written for this project (CC0); no sentence of dev, on either side, occurs in either of
     the two to train on."""
-    from xformer.training.data.fetch import fetch_translation
+    from research.data.fetch import fetch_translation
     download = record(TranslationDownload, args)
     fetched = fetch_translation(download)
     print(f"{download.url}: {fetched.archived:,} pairs in {fetched.bytes:,} bytes\n"
@@ -38,7 +38,7 @@ def sentiment(args: argparse.Namespace) -> None:
     """Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank (Socher et al.
     2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no film of imdb-validation occurs
     in imdb-train."""
-    from xformer.training.data.fetch_reviews import fetch_sentiment
+    from research.data.fetch_reviews import fetch_sentiment
     texts = fetch_sentiment(record(SentimentDownload, args))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
 
@@ -48,7 +48,7 @@ def nearest(args: argparse.Namespace) -> None:
     beam the one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence
     with dev. The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016).
     With --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
-    from xformer.training.data.nearest import write_nearest
+    from research.data.nearest import write_nearest
     run = record(NearestRun, args)
     with plainly():
         made = write_nearest(run)

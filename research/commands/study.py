@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from research.options import MOST_LAYERS, MOST_WIDTH, GenerationRuns, PretrainingRuns, StudyRuns
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.results import refusing
 from xformer.strings import ASSETS
-from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, GenerationRuns, PretrainingRuns, StudyRuns
+from xformer.training.options import LARGEST_SEED
 
 RUNS, PRETRAINING = ASSETS / "runs.json", ASSETS / "pretraining.json"
 
@@ -47,9 +48,9 @@ def runs(args: argparse.Namespace) -> None:
     Stopped at any moment, the same command goes on with the run it was at."""
     import torch
 
+    from research.studies import runs as study
     from xformer.explain.recorded import verdict
     from xformer.training.data.corpora import needed_file
-    from xformer.training.studies import runs as study
     if args.threads:
         torch.set_num_threads(args.threads)
     pairs = {name: read_pairs(needed_file(args.data, name, "translation", "English, a tab, Spanish"))
@@ -65,9 +66,9 @@ def runs(args: argparse.Namespace) -> None:
 def pretraining(args: argparse.Namespace) -> None:
     """Record how well small classifiers that begin differently, and language models with Bayes' rule, judge reviews.
     Stopped at any moment, the same command goes on with the run it was at."""
+    from research.studies import pretraining as study
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
-    from xformer.training.studies import pretraining as study
     train, held_out = (needed_file(args.data, f"imdb-{name}", "sentiment", "0 or 1, a tab, a text")
                        for name in ("train", "validation"))
     unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
@@ -81,7 +82,7 @@ def pretraining(args: argparse.Namespace) -> None:
 def generations(args: argparse.Namespace) -> None:
     """Train the four generations that the page compares: each at several rates, then with the best of them by several
     seeds. Stopped at any moment, the same command goes on with the run it was at."""
-    from xformer.training.studies import generations as study
+    from research.studies import generations as study
     with plainly():
         for line in study.record(record(GenerationRuns, args)):
             print(line, flush=True)

@@ -9,15 +9,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from xformer.__main__ import main
+from research.__main__ import main
+from research.options import PretrainingRuns
+from research.studies import pretraining
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig
 from xformer.explain.recorded import read_pretraining
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
 from xformer.strings import ENGLISH
-from xformer.training.options import PretrainingRuns
-from xformer.training.studies import pretraining
 
 TOY = PretrainingRuns(steps=2, pretraining=2, layers=1, d_model=8, vocabulary=36, length=12, rows=4,
                       precision="float32")

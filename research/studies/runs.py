@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from research.options import StudyRuns
 from xformer.explain import recorded
 from xformer.hub import checkpoint
 from xformer.model import Config
@@ -19,7 +20,7 @@ from xformer.tokenizer import Tokenizer
 from xformer.training import live, parts
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
-from xformer.training.options import BatchOptions, StudyRuns
+from xformer.training.options import BatchOptions
 from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
 POINTS = 60  # of each curve

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from xformer.__main__ import main
-from xformer.training.data import fetch, fetch_reviews
+from research.__main__ import main
+from research.data import fetch, fetch_reviews
+from research.data.fetch_reviews import phrases
 from xformer.training.data.corpora import read_lines
-from xformer.training.data.fetch_reviews import phrases
 from xformer.training.data.reviews import read_rows
 
 TREES = {"train.txt": "(4 (2 A) (3 (3 (2 very) (3 good)) (2 film)))\n(2 (2 The) (2 end))\n"

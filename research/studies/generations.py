@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from research.options import GenerationRuns
 from xformer.hub import checkpoint
 from xformer.results import GENERATIONS
-from xformer.training.options import GenerationRuns, TranslationRun
+from xformer.training.options import TranslationRun
 from xformer.training.run import train_translation
 
 SHAPES: dict[str, dict[str, Any]] = {  # 7.58 to 7.61 million parameters each, with 8,000 pieces

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from research.options import PretrainingRuns
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, Pooling, TransformerClassifier
 from xformer.explain import recorded
 from xformer.hub import checkpoint
@@ -27,7 +28,7 @@ from xformer.tokenizer import Tokenizer
 from xformer.training.data.reviews import Example, Labelled, ReviewBatches, encode_rows, learn_vocabulary
 from xformer.training.data.reviews import share as drawn
 from xformer.training.loop import Learner, Task, keep_memory
-from xformer.training.options import PretrainingRuns, TrainingOptions
+from xformer.training.options import TrainingOptions
 from xformer.training.tasks import LanguageModelTask, SentimentTask, SmoothedCrossEntropy
 from xformer.translator import pad
 

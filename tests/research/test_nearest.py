@@ -6,10 +6,11 @@ import pytest
 import sacrebleu
 import torch
 
-from xformer.__main__ import main
+from research.__main__ import main
+from research.data.nearest import nearest, nearest_pairs, nearness
+from xformer.__main__ import main as xformer
 from xformer.hub import checkpoint
 from xformer.results import Options
-from xformer.training.data.nearest import nearest, nearest_pairs, nearness
 from xformer.translator import translate_ids
 
 REFERENCES = ["El gato duerme.", "La gata está dormida."]
@@ -86,7 +87,7 @@ def test_the_command_writes_what_training_reads(data, tiny_checkpoint, learned_p
     (data / "dev.tsv").write_bytes((data / "train.tsv").read_bytes())
     train = ["train", "translation", "--data", str(data), "--out", str(data / "run"), "--from", str(tiny_checkpoint),
              "--steps", "1", "--dry-run", "--device", "cpu", "--threads", "1", "--precision", "float32"]
-    assert main(train) == 0
+    assert xformer(train) == 0
     assert f"10 pairs and 0 extra and {len(rows)} nearest" in capsys.readouterr().out
 
 
@@ -97,9 +98,9 @@ def test_a_run_learns_from_the_nearest_too(data, tiny_checkpoint):
     tokenizer = checkpoint.load(tiny_checkpoint).tokenizer
     train = [line.split("\t")[1] for line in (data / "train.tsv").read_text(encoding="utf-8").splitlines()]
     both = sum(len(tokenizer.encode(spanish)) + 1 for spanish in [*train, *(spanish for _, spanish in made(data))])
-    assert main(["train", "translation", "--data", str(data), "--out", str(data / "run"), "--from",
-                 str(tiny_checkpoint), "--steps", "1", "--sampled", "0", "--no-roughening", "--device", "cpu",
-                 "--threads", "1", "--precision", "float32"]) == 0
+    assert xformer(["train", "translation", "--data", str(data), "--out", str(data / "run"), "--from",
+                    str(tiny_checkpoint), "--steps", "1", "--sampled", "0", "--no-roughening", "--device", "cpu",
+                    "--threads", "1", "--precision", "float32"]) == 0
     assert torch.load(data / "run" / "state.pt", weights_only=True)["seen"] == both
 
 

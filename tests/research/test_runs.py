@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from research.__main__ import main
+from research.options import StudyRuns
+from research.studies import runs
 from tests.conftest import PAIRS
-from xformer.__main__ import main
 from xformer.explain import recorded as courses
 from xformer.pieces import EOS
 from xformer.results import UserError
-from xformer.training.options import StudyRuns
-from xformer.training.studies import runs
 from xformer.training.tasks import guess
 
 TOY = StudyRuns(steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60)

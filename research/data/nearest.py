@@ -15,13 +15,13 @@ from pathlib import Path
 import sacrebleu
 from tqdm import tqdm
 
+from research.data.fetch import excluded_pairs, lines_of
+from research.options import NearestRun
 from xformer.device import prepare
 from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError, refusing
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import RANKED, Pair, data_file, needed_file, read_pairs, without
-from xformer.training.data.fetch import excluded_pairs, lines_of
-from xformer.training.options import NearestRun
 from xformer.translator import Translator, translate_ids
 
 METRICS = sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()

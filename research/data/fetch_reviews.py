@@ -13,12 +13,12 @@ from typing import NamedTuple, TypeVar
 
 from tqdm import tqdm
 
+from research.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, staged, unzip, write_files
+from research.options import SentimentDownload
 from xformer.results import UserError, refusing
 from xformer.serve.reviews import tidy
 from xformer.training.data.corpora import key
-from xformer.training.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, staged, unzip, write_files
 from xformer.training.data.reviews import Labelled
-from xformer.training.options import SentimentDownload
 
 Item = TypeVar("Item", str, Labelled)
 REVIEW = re.compile(r"(?:\./)?aclImdb/(train|test)/(pos|neg|unsup)/(\d+)_\d+\.txt")

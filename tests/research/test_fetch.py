@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from research.__main__ import main
+from research.data import fetch
 from xformer import __version__
-from xformer.__main__ import main
 from xformer.results import UserError
-from xformer.training.data import fetch
 from xformer.training.data.corpora import read_marked_pairs, read_pairs, read_test_overlap
 
 NOUNS = [(f"{a}{b}", f"{c}{b}") for a, c in (("red ", "rojo "), ("big ", "grande "), ("", ""), ("old ", "viejo "))

@@ -20,11 +20,11 @@ from urllib.error import HTTPError, URLError
 
 from tqdm import tqdm
 
+from research.options import TranslationDownload
 from xformer import __version__
 from xformer.explain.learned import WRITTEN
 from xformer.results import UserError, refusing
 from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
-from xformer.training.options import TranslationDownload
 
 AGENT = f"xformer/{__version__}"  # manythings.org answers HTTP 406 to programs that do not say who they are
 TIMEOUT = 30.0  # seconds without a byte

@@ -1,0 +1,1 @@
+"""The verbs of python -m research, one module each, as those of `xformer.commands` are."""
