@@ -122,8 +122,8 @@ def needed_file(folder: Path, name: str, data: str, line: str, kind: str = "tsv"
     """
     path = data_file(folder, name, kind)
     if path is None:
-        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m research "
-                        f"data {data} --out {folder}”, or write {line} on each line.")
+        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m "
+                        f"research data {data} --out {folder}”, or write {line} on each line.")
     return path
 
 
