@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from xformer.explain import maps
 from xformer.explain.attribution_methods import answers
-from xformer.figures import ablation, grid_payload, head_payload, labels, translation
+from xformer.figures import ablation, changes, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.layout import PALETTES
@@ -339,7 +339,7 @@ def test_a_sentence_has_the_characters_that_its_bytes_spell():
 
 
 def test_changed_words_are_marked_and_escaped():
-    html = ablation.changed_words("El gato <b> negro", "El perro <b> negro hoy")
+    html = changes.changed_words("El gato <b> negro", "El perro <b> negro hoy")
     assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
 
 
@@ -359,7 +359,7 @@ def test_before_and_after_shows_every_word_of_the_old_translation():
 
 
 def test_small_probabilities_of_pieces_are_told_apart():
-    html = ablation.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
+    html = changes.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
     assert [row[1:] for row in cells(html)[1:]] == [["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
                                                     ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"]]
 

@@ -15,6 +15,7 @@ from tests.pages import laid_out
 from xformer.explain import complexity, sizes
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures import generations as figures
+from xformer.figures.generation import label, missing
 from xformer.figures.generations import CURVES
 from xformer.hub import recorded
 from xformer.results import GENERATIONS, LayerTimes, Options
@@ -58,7 +59,7 @@ def test_the_sentence_goes_through_all_generations_one_after_the_other(generatio
     for name in GENERATIONS:
         with generations.lease(name) as service:
             assert service.translate("The cat sleeps.", Options(beam=2)).best.text in table
-        assert figures.label(name) in table
+        assert label(name) in table
 
 
 def test_of_a_spanish_sentence_is_said_that_they_read_english(generations):
@@ -89,7 +90,7 @@ def test_the_same_translation_is_not_compared_twice(generations):
 def test_without_any_generation_the_costs_are_shown_still(empty):
     (answer,) = compared(empty)
     assert answer["table"] == "" and "Self-attention" in answer["costs"]
-    said = figures.missing(empty.names)
+    said = missing(empty.names)
     assert all(name in said for name in GENERATIONS) and "docs/TRAINING.md" in said
     drawn = asked(empty).answer(part.draw, found=None, gen_curve="bleu")
     assert drawn["facts"] == "" and drawn["lengths"] is None and drawn["curves"] is None
@@ -107,7 +108,7 @@ def test_the_lectures_settings_stand_beside_those_in_the_files():
             name: ROOT / "checkpoints" / name for name in GENERATIONS}, "cpu")) as pool:
         said = settings(asked(pool).answer(part.draw, found=None, gen_curve="bleu")["trained"])
     assert said["Setting"] == ["Lecture: TransformerFG", "Lecture: TransformerPreLN",
-                               *(figures.label(name) for name in GENERATIONS)]
+                               *(label(name) for name in GENERATIONS)]
     for name, first, second in (
             ("Batch", "50 pairs", "–"), ("Warm-up", "4,000 steps", "none"), ("Highest learning rate", "–", "–"),
             ("Layers, encoder + decoder", "4 + 4", "–"), ("Heads in a layer", "4", "–"),
@@ -176,7 +177,7 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
         answer = ask.answer(part.draw, found=first["found"], gen_curve=curve)
         assert set(answer) == {"problem", "curves"}
         drawn = json.loads(answer["curves"]["figure"])["data"]
-        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [*map(figures.label, GENERATIONS)]
+        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [*map(label, GENERATIONS)]
     loss, held_out, *_ = json.loads(
         ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"]
     assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01 and loss["name"] == held_out["name"]
@@ -215,7 +216,7 @@ def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):
     assert [re.findall(r"<td.*?>(.*?)</td>", cells)[1:3] for _, cells in rows] == [
         *[["0.01 M", "1.0 min"]] * 3, ["0.01 M", "0.8 min"]]
     assert facts.count("the weights are those of step") == 1 and "equally many" not in ENGLISH.say("gen_look")
-    assert f"{figures.label('pre-norm')}: the weights are those of step 8 of 10, which had the best BLEU" in facts
+    assert f"{label('pre-norm')}: the weights are those of step 8 of 10, which had the best BLEU" in facts
 
 
 def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_checkpoint, tmp_path):
@@ -227,7 +228,7 @@ def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_chec
         assert "is no history of a training run" in answer["facts"]
         assert "No history was kept of the training of: Transformer, post-norm" in answer["facts"]
         names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
-        assert names == [figures.label(name) for name in ("gru-attention", "pre-norm")]
+        assert names == [label(name) for name in ("gru-attention", "pre-norm")]
 
 
 def test_the_table_of_the_paper_is_right_for_a_length():

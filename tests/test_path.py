@@ -12,7 +12,7 @@ from torch.autograd.functional import jacobian
 
 from xformer.explain.path import reach
 from xformer.figures import path as figures
-from xformer.figures.generations import label
+from xformer.figures.generation import label
 from xformer.hub import checkpoint
 from xformer.model import Transformer, padding_mask
 from xformer.pieces import EOS, PAD

@@ -19,8 +19,8 @@ from xformer.results import Head, UserError
 from xformer.serve.reviews import MOST_MAPPED, SentimentService
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
+from xformer.ui.reviews import EXAMPLES
 from xformer.ui.sentiment import reading as part
-from xformer.ui.sentiment.judging import EXAMPLES
 
 TEXT = "A dull film, long and boring."
 LOOK = {"tuned_open": True, "maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head",

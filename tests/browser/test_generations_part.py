@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlparse
 from playwright.sync_api import expect
 
 from tests.browser.acts import choose_map, idle, translate
-from xformer.figures.generations import label
+from xformer.figures.generation import label
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say

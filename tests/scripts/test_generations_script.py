@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, named, unreadable
 from tests.test_forming import VALUES
-from xformer.figures.generations import label
+from xformer.figures.generation import label
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 from xformer.ui.training import forming, generations

@@ -2,7 +2,7 @@
 
 import random
 
-from xformer.figures.ablation import changed_words
+from xformer.figures.changes import changed_words
 from xformer.figures.labels import shown
 from xformer.figures.templates import fill
 from xformer.results import BUGS, Examined

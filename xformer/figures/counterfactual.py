@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain import counterfactual
-from xformer.figures.ablation import changed_words
+from xformer.figures.changes import changed_words
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import place, sentence, shown, shown_all
 from xformer.figures.layout import literal

@@ -7,17 +7,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from xformer.figures.generation import COLOURS, DASHES, KERNEL, label
 from xformer.figures.labels import paragraph
-from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line, logarithmic
+from xformer.figures.layout import BLUE, END, GREY, TEAL, axis, layout, line, logarithmic
 from xformer.figures.templates import fill
-from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
+from xformer.results import Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
 
-COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
-DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
 SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}  # of a curve: what dev gave, its mode
-KERNEL = 3  # width of the convolution that is compared
 # Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm and pre-norm (docs/TRAINING.md).
 LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
 WARM = 3  # timed translations of the sentence, after one to warm up
@@ -49,20 +47,6 @@ class Answer:
     seconds: float  # the median of WARM translations
     log_prob: float  # mean over the pieces
     refusal: str = ""  # why it has no translation, in a sentence
-
-
-def label(name: str, language: Language = ENGLISH) -> str:
-    """Name a generation for readers."""
-    return language.say(f"gen_{name.replace('-', '_')}")
-
-
-def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
-    """Say which generations are missing, and how to get them; HTML, empty if none is missing."""
-    lacking = [name for name in GENERATIONS if name not in names]
-    if not lacking:
-        return ""
-    named = ", ".join(f"“{label(name, language)}” ({name})" for name in lacking)
-    return paragraph(language, "gen_missing", "note", names=named)
 
 
 def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:

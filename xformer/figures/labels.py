@@ -92,3 +92,11 @@ def lesson(language: Language, name: str, formula: str, text: str, **values: obj
     """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML. name, text: the keys."""
     return (f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
             f'{paragraph(language, text, "note", **values)}')
+
+
+def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
+    """Write β, a factor of the scores; also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
+    if math.isinf(beta):
+        return "β → ∞"
+    scaled = own is not None and own != 1 and math.isclose(beta, own)
+    return f"β = {beta:.3g}{f' = 1/√{root}' if scaled else ''}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.figures.generations import COLOURS, DASHES, label
+from xformer.figures.generation import COLOURS, DASHES, label
 from xformer.figures.labels import shown_all
 from xformer.figures.layout import END, GREY, axis, layout, line, logarithmic
 from xformer.results import Reach

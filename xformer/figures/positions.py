@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
-from xformer.figures.ablation import both_texts, piece_table
+from xformer.figures.changes import both_texts, piece_table
 from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown_all
 from xformer.figures.labels import sentence as spelled_out

@@ -14,7 +14,7 @@ from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import FORMULAS as ALL_FORMULAS
-from xformer.figures.labels import lesson, of_model, paragraph, percent, shown, shown_all
+from xformer.figures.labels import beta_label, lesson, of_model, paragraph, percent, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal, logarithmic, panels
 from xformer.figures.templates import fill
 from xformer.results import AdditiveWalk, ModelInfo, Walk
@@ -208,14 +208,6 @@ def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray,
 def compared(walk: Walk, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The queries, keys and values of a rule: the head's own, or for attention without parameters the layer's input."""
     return (walk.x, walk.y, walk.y) if rule == "identity" else (walk.q, walk.k, walk.v)
-
-
-def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
-    """Write β, a factor of the scores; also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
-    if beta == HARD:
-        return "β → ∞"
-    scaled = own is not None and own != 1 and math.isclose(beta, own)
-    return f"β = {beta:.3g}{f' = 1/√{root}' if scaled else ''}"
 
 
 def _own_label(walk: Walk, rule: str, beta: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.ablation import changed_words
+from xformer.figures.changes import changed_words
 from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from xformer.explain.principles import BETAS, POWERS
-from xformer.figures.ablation import both_texts, column_names, word_table
-from xformer.figures.labels import place, sentence, shown
+from xformer.figures.changes import both_texts, column_names, word_table
+from xformer.figures.labels import beta_label, place, sentence, shown
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
-from xformer.figures.principles import beta_label
 from xformer.figures.templates import fill
 from xformer.pieces import words
 from xformer.results import STACKS, Reweighed, Weighing

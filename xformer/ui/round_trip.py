@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import translation as figure
-from xformer.figures.ablation import changed_words
+from xformer.figures.changes import changed_words
 from xformer.figures.labels import paragraph
 from xformer.figures.notice import notice
 from xformer.results import Force, Translation

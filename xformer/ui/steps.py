@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import beam_tree, lenses, step_player, teacher_forcing, why
-from xformer.figures.ablation import changed_words
+from xformer.figures.changes import changed_words
 from xformer.figures.labels import paragraph, place, sentence
 from xformer.figures.notice import notice
 from xformer.pieces import EOS

@@ -23,30 +23,19 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, weighing, word_link
 from xformer.ui.components import FILES, canvas, download, script, small_maps
-from xformer.ui.controls import Kind, Numbered, OneOf, Switch, Values, Whole, some_heads
+from xformer.ui.controls import Kind, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.heads import STACK, TAB, head_of, layer_of, no_maps
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import NAMES, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
-ID = "attention"
-STACK = OneOf(STACKS, "cross")
+ID = TAB
 EXPORTS = ("json", "npz", "html")  # the numbers of every head
 # Of the View menu, what can be undone, each with the key of the text that names a value.
 CHIPS = {"show": "show_{}", "view": "view_{}", "rows": "chip_rows", "words": "chip_words", "hide": "chip_hide",
          "weigh": "chip_weigh", "palette": "palette_{}"}
-
-
-def layer_of(service: TranslationService, so_far: Values) -> Numbered:
-    """The layers of the stack that is chosen; 1 where it has none, of which `draw` says so."""
-    layers = max(1, service.info.layers(so_far["stack"]))
-    return Numbered(min(service.best_head.layer, layers), 1, layers)
-
-
-def head_of(service: TranslationService, _: Values) -> Numbered:
-    """The heads of a layer."""
-    return Numbered(service.best_head.head, 1, service.info.n_heads)
 
 
 @dataclass(frozen=True)
@@ -221,13 +210,6 @@ def _view_menu(look: Layout) -> None:
     look.choice("palette", PALETTES, Choice.palette, "palette_{}", make=gr.Dropdown, always=True, filterable=False)
 
 
-def no_maps(service: TranslationService, stack: str) -> str:
-    """Return the key of the sentence that says why a stack of a model has no maps; "" where it has some."""
-    if service.info.layers(stack):
-        return ""
-    return "no_maps_stack" if service.info.layers("cross") else "no_maps_model"
-
-
 @takes(*(one.name for one in fields(Choice)))
 def choice_of(**look: Any) -> Choice:
     """The choice that the controls of this tab stand for."""
@@ -283,14 +265,6 @@ def chips(choice: Choice, language: Language) -> dict[str, str]:
     """Name what was chosen in the View menu that is not the default."""
     return {key: language.say(text.format(value)) for key, text in CHIPS.items()
             if (value := getattr(choice, key)) != getattr(Choice, key)}
-
-
-def open_layer(service: TranslationService, language: Language, stack: str, layer: int) -> dict[str, Any]:
-    """Open this tab at a stack and layer, one head at a time: values of `Page.tabs`, `Page.tab` and controls here."""
-    so_far = {"stack": stack}
-    return {"tabs": gr.Tabs(selected=ID), "tab": ID, "stack": stack, "show": "head",
-            "layer": min(layer, layer_of(service, so_far).most),
-            "heads": gr.update(**some_heads(language, "stack")(service, so_far).properties(), value=[])}
 
 
 def offer(service: TranslationService, language: Language, *, translation: Translation | None, spanish: str = ""

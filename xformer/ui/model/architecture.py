@@ -8,7 +8,7 @@ from xformer.figures import architecture as figure
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.attention import tab as attention
+from xformer.ui import heads
 from xformer.ui.components import PICTURES
 from xformer.ui.handlers import QUIET, number_of, text_of
 from xformer.ui.layout import Layout
@@ -45,9 +45,9 @@ def build(part: Layout) -> None:
         "towers": towers_of(service, language, trace, teacher)}, "towers"), **QUIET)
 
     def connect() -> None:
-        if attention.ID in page.opened:
+        if heads.TAB in page.opened:
             opens = {"tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}
-            chosen = part["towers"].choose(**page.ask(lambda service, language, *, event: attention.open_layer(
+            chosen = part["towers"].choose(**page.ask(lambda service, language, *, event: heads.open_layer(
                 service, language, text_of(event, "stack"), number_of(event, "layer")), {}, opens), **QUIET)
             for listener in page.on_choice:
                 chosen = chosen.then(**listener)

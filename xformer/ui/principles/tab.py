@@ -19,15 +19,15 @@ from xformer.results import STACKS, AdditiveWalk, Follow, Head, Message, ModelIn
 from xformer.results.questions import Begin, WalkAdditive
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import ASSETS, Language
-from xformer.ui.attention.tab import head_of, layer_of
 from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
+from xformer.ui.generations import generation
 from xformer.ui.handlers import LATEST, needs, number_of
+from xformer.ui.heads import head_of, layer_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
 from xformer.ui.principles import kernel_regression
 from xformer.ui.tabs import Page, Tab, View, opened_by
-from xformer.ui.training.generations import generation
 
 ID = "principles"
 # The pictures of vectors, by the names of their headings and components.

@@ -20,11 +20,10 @@ from xformer.ui.components import canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
 from xformer.ui.layout import Layout
+from xformer.ui.reviews import EXAMPLES, chosen, kept, missing
 from xformer.ui.sentiment import many
-from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "judge"
-EXAMPLES: list[str] = ALL_EXAMPLES["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
 
@@ -138,11 +137,6 @@ def _line(info: ModelInfo, language: Language) -> str:
                         millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
 
 
-def missing(reason: UserError | None, language: Language) -> str:
-    """Say what to do where there is no classifier."""
-    return notice([language.say("review_missing") if reason is None else reason.say(language)], "error")
-
-
 def judge(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
     """Judge a review and explain it; keep it for the address."""
     began = time.perf_counter()
@@ -203,16 +197,6 @@ def open_tab(service: ReviewService, language: Language, *, attribution: Attribu
         yield {"problem": gr.skip()}
         return
     yield from _judge_in_field(service, language, chosen(review, text), progress)
-
-
-def chosen(review: str, text: str) -> str:
-    """The review of the address, unless somebody has typed; else what is in the field."""
-    return review if review and text == EXAMPLES[0] else text
-
-
-def kept(text: str | None) -> str:
-    """What the address keeps of a review: nothing of the first example."""
-    return "" if text == EXAMPLES[0] else text or ""
 
 
 def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any) -> Iterator[dict[str, Any]]:

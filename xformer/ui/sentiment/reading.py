@@ -15,13 +15,13 @@ from xformer.figures.labels import of_model
 from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
+from xformer.ui import reviews
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Switch, Whole
 from xformer.ui.handlers import LATEST, QUIET, SWIFT, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import note
-from xformer.ui.sentiment import judging
 
 ID = "maps"
 MOST = 256  # layers, and heads of a layer, that an address may name
@@ -37,7 +37,7 @@ def build(part: Layout) -> None:
     page, language = part.page, part.language
     reader, writer = page.reviews, None if isinstance(page.writer, UserError) else page.writer
     if reader is None or isinstance(reader, UserError):
-        gr.HTML(judging.missing(reader, language))
+        gr.HTML(reviews.missing(reader, language))
         return
     readers: Readers = {OF[0]: reader, **({} if writer is None else {OF[1]: writer}), **page.other_reviews}
     part.ask = page.always(readers)
@@ -127,14 +127,14 @@ def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
 @refused(**EMPTY)
 def run(service: Readers, language: Language, *, read: str | None, review: str, field: str) -> dict[str, Any] | None:
     """Let all models read the review of the tab, where another one was read; a head may have been chosen since."""
-    text = judging.chosen(review, field)
-    return None if read == text else {"read": text, "review": judging.kept(text)}
+    text = reviews.chosen(review, field)
+    return None if read == text else {"read": text, "review": reviews.kept(text)}
 
 
 @refused(**EMPTY)
 def run_again(service: Readers, language: Language, *, review: str) -> dict[str, Any]:
     """Let all models read the review that the page has gone back to."""
-    return {"read": review or judging.EXAMPLES[0]}
+    return {"read": review or reviews.EXAMPLES[0]}
 
 
 def choose(service: Readers, language: Language, *, event: gr.EventData) -> dict[str, Any]:

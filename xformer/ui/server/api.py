@@ -13,7 +13,7 @@ import gradio as gr
 from xformer.results import Head, Message, Options, UserError
 from xformer.serve.protocol import ReviewService, TranslationService
 from xformer.strings import ENGLISH
-from xformer.ui.attention import tab as attention
+from xformer.ui import heads as of_model
 from xformer.ui.server import gradio_private
 from xformer.ui.translate import BEAM
 
@@ -54,8 +54,8 @@ def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService 
             decoder "predicts", the piece that each query is about to predict, and the natural "log_probs" of these;
             the "checkpoint", "stack", "layer" and "head" that they are of.
         """
-        stack = attention.STACK.read("stack", str(stack))
-        layers, heads = (kind(service, {"stack": stack}) for kind in (attention.layer_of, attention.head_of))
+        stack = of_model.STACK.read("stack", str(stack))
+        layers, heads = (kind(service, {"stack": stack}) for kind in (of_model.layer_of, of_model.head_of))
         where = Head(stack, layers.read("layer", str(layer or layers.default)),
                      heads.read("head", str(head or heads.default)))
         trace = service.explain(text, target or None)

@@ -8,18 +8,19 @@ import gradio as gr
 
 from xformer.explain import forming as explain
 from xformer.figures import forming as figures
-from xformer.figures import generations, head_payload
+from xformer.figures import generation as named
 from xformer.figures import grid_payload as grid
+from xformer.figures import head_payload
 from xformer.figures.attention import Choice, picture
 from xformer.results import GENERATIONS, STACKS, Course, Head, Message, Moment, Moments, Trace, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
+from xformer.ui.generations import generation, kept_moment
 from xformer.ui.handlers import LATEST, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener
-from xformer.ui.training.generations import generation, kept_moment
 
 ID = "forming"
 MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
@@ -35,7 +36,7 @@ def build(part: Layout) -> None:
     part.look("form_look")
     with gr.Row(elem_classes="controls"):
         model = part.control("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, scale=2,
-                             choices=[(generations.label(name, language), name) for name in GENERATIONS])
+                             choices=[(named.label(name, language), name) for name in GENERATIONS])
         course = part.control("form_sentence", Whole(1, 1, MOST_SENTENCES), gr.Dropdown,
                               properties=only_own("form_sentence"))
     moment = part.control("form_moment", Whole(MOMENTS, 1, MOST_MOMENTS), gr.Slider)

@@ -1,7 +1,6 @@
 """Part of the Training tab: the page's sentence through four generations of translators, their scores and costs."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -10,15 +9,17 @@ import gradio as gr
 
 from xformer.explain import alignment
 from xformer.explain.doubts import looks_like
+from xformer.figures import generation as named
 from xformer.figures import generations as figures
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.generations import CURVES, Answer, Generation
 from xformer.figures.notice import notice
-from xformer.results import GENERATIONS, Message, Moment, Trace, Translation, UserError
+from xformer.results import GENERATIONS, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure
+from xformer.ui.generations import at_hand, generation, kept_moment
 from xformer.ui.handlers import LATEST, QUIET, needs
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page
@@ -35,7 +36,7 @@ def build(part: Layout) -> None:
     part.status()
     part["table"] = gr.HTML(elem_classes="tables gen-said")
     part.look("gen_look")
-    gr.HTML(figures.missing(page.models.names, part.language))
+    gr.HTML(named.missing(page.models.names, part.language))
     with gr.Row(elem_classes="detail maps-of-all"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
@@ -66,25 +67,9 @@ def build(part: Layout) -> None:
                                   ask=page.always(page.study)), **QUIET)
 
 
-def at_hand(models: ModelPool) -> list[str]:
-    """List the generations that a pool has, the oldest first."""
-    return [name for name in GENERATIONS if name in models.names]
-
-
 def first(page: Page) -> str:
     """The part that the tab opens on: the beginning of training where there is no generation to ask."""
     return ID if at_hand(page.models) else "beginning"
-
-
-@contextmanager
-def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
-    """Lend the model of a generation; raises UserError where it cannot be had, or is not what its name says."""
-    with models.lease(name) as service:
-        info = service.info
-        kind = f"{info.norm}-norm" if info.architecture == "transformer" else info.architecture
-        if kind != name:
-            raise UserError(Message.of("gen_other", name=name, kind=kind))
-        yield service
 
 
 @needs(translation="no_trace")
@@ -127,7 +112,7 @@ def _map(service: TranslationService, name: str, trace: Trace, language: Languag
     given = {head} if alignment.reading(errors) == "given" else set()
     choice = Choice(*head, words=True, view="heatmap")
     drawn = picture(trace, choice, language, given=given)
-    title = language.say("gen_map_title" if errors else "gen_map_title_unmeasured", name=figures.label(name, language),
+    title = language.say("gen_map_title" if errors else "gen_map_title_unmeasured", name=named.label(name, language),
                          layer=head.layer, head=head.head, error=f"{min(errors):.3f}" if errors else "")
     # Three maps stand side by side: their rows have short names.
     short = replace(drawn, title=title, queries=drawn.line) if given else replace(
@@ -165,15 +150,6 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
                       min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
                       _scores(service), tuple(service.length_scores), history, kept_moment(service), broken,
                       service.metrics)
-
-
-def kept_moment(service: TranslationService) -> Moment | None:
-    """Return the moment of the training whose weights were kept; None where it was not noted."""
-    try:
-        step, seen, minutes, done = (service.metrics[name] for name in ("step", "seen", "minutes", "done"))
-        return Moment(int(step), 60 * float(minutes), int(seen), float(done))
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None
 
 
 def _scores(service: TranslationService) -> dict[str, float]:

@@ -4,16 +4,16 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.figures import generations
+from xformer.figures import generation as named
 from xformer.figures import path as figures
 from xformer.results import MeasureReach, Message, Reach, Translation, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import figure, script
 from xformer.ui.controls import Whole
+from xformer.ui.generations import at_hand, generation
 from xformer.ui.handlers import LATEST, QUIET, needs, refused
 from xformer.ui.layout import Layout
-from xformer.ui.training.generations import at_hand, generation
 
 ID = "path"
 OF_SENTENCE = True
@@ -25,10 +25,10 @@ def build(part: Layout) -> None:
     part.ask = part.page.always(part.page.models)
     part.status()
     part.look("path_look")
-    kernel = part.control("path_kernel", Whole(generations.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel")
+    kernel = part.control("path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel")
     part["drawn"], part["measured"] = part.canvas("path.js", '<div class="drawing"></div>', "path-between"), gr.State()
     part["curves"] = part.plot("path-curves")
-    gr.HTML(generations.missing(part.page.models.names, part.language))
+    gr.HTML(named.missing(part.page.models.names, part.language))
     ends = [part.hidden(key, Whole(0, 0, MeasureReach.MOST)) for key in ("path_from", "path_to")]  # pieces, from 1
     part["drawn"].choose(None, None, ends, js=script("chosenPath"), trigger_mode="multiple", **QUIET)
     part.opened.change(**part.listener(measure, "measured", "path_from", "path_to", "drawn", "curves",
