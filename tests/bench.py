@@ -16,20 +16,19 @@ from threading import Thread
 import gradio as gr
 
 from tests.browser.acts import steady
-from xformer.strings import ASSETS
-from xformer.ui.components import PLOTLY, VERSION
+from xformer.ui.components import PLOTLY, SCRIPTS, STYLES, VERSION, address
 from xformer.ui.page import THEME
 
 FRONTEND = Path(gr.__file__).parent / "templates" / "frontend"
 # What Gradio's page looks like around its components: its own rules for all elements, and for its HTML.
 GLOBAL = re.search(r"assets/index-[\w-]+\.css", (FRONTEND / "index.html").read_text(encoding="utf-8"))[0]
-STYLES = [GLOBAL, *(path.relative_to(FRONTEND).as_posix() for path in sorted(FRONTEND.glob("assets/Index-*.css"))
+GRADIO = [GLOBAL, *(path.relative_to(FRONTEND).as_posix() for path in sorted(FRONTEND.glob("assets/Index-*.css"))
                     if ".html-container" in path.read_text(encoding="utf-8"))]
 CONTAINER = re.search(r"gradio-container-[\d-]*\d", (FRONTEND / GLOBAL).read_text(encoding="utf-8"))[0]
 
 PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Bench</title>
 <link rel="icon" href="data:,">
-{"".join(f'<link rel="stylesheet" href="/{style}">' for style in STYLES)}
+{"".join(f'<link rel="stylesheet" href="/{style}">' for style in GRADIO)}
 <link rel="stylesheet" href="/theme.css"><link rel="stylesheet" href="/style.css">
 <style>body {{ background: var(--body-background-fill); color: var(--body-text-color); }}
 #bench {{ display: flex; flex-direction: column; }}
@@ -39,8 +38,8 @@ PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Ben
 <div class="tabitem" role="tabpanel"><div class="column" id="bench"></div></div>
 </main></div>
 <script type="module">
-import {{state, tell}} from './scripts/{VERSION}/state.js';
-import * as page from './scripts/{VERSION}/page.js';
+import {{state, tell}} from './scripts/{VERSION}/assets/state.js';
+import * as page from './scripts/{VERSION}/assets/page.js';
 state.settled = true;
 Object.assign(window, {{pageState: state, tell, ofPage: page, mounted: []}});
 
@@ -70,7 +69,7 @@ window.mount = ({{classes, template, code, value}}) => {{
 document.body.dataset.ready = true;
 </script></body></html>"""
 
-FILES = {"/plotly.js": PLOTLY, "/style.css": ASSETS / "style.css"}
+FILES = {"/plotly.js": PLOTLY}
 
 
 class Files(BaseHTTPRequestHandler):
@@ -83,11 +82,13 @@ class Files(BaseHTTPRequestHandler):
         if path == "/":
             language, theme = query.split("&")[0], "dark" if "dark" in query.split("&") else ""
             self.answer((PAGE % (language, theme)).encode(), "text/html", "no-store")
+        elif path == "/style.css":
+            self.answer("\n".join(style.read_text(encoding="utf-8") for style in STYLES).encode(), "text/css")
         elif path == "/theme.css":
             self.answer(THEME._get_theme_css().encode(), "text/css")
         else:
             name = path.rpartition("/")[2]
-            file = FILES.get(path) or (ASSETS if path.startswith("/scripts/") else FRONTEND / "assets") / name
+            file = FILES.get(path) or path.startswith("/scripts/") and SCRIPTS.get(name) or FRONTEND / "assets" / name
             if file.is_file():
                 self.answer(file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain")
             else:
@@ -173,7 +174,7 @@ class Bench:
     def run(self, script, function, *values):
         """Call a function that a script of assets/ exports, as others that stand on the page do."""
         self.page.evaluate("([path, name, values]) => import(path).then(script => script[name](...values))",
-                           [f"/scripts/{VERSION}/{script}", function, plain(values)])
+                           [address(script), function, plain(values)])
         steady(self.page)
 
     def call(self, function, *values):

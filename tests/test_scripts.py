@@ -48,7 +48,8 @@ def test_a_script_without_mistakes_passes(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "status"), [
-    ("plot.js", 200), ("shared.js", 200), ("style.css", 404), ("strings", 404), ("%2e%2e%2fapp.py", 404), ("", 404)])
+    ("assets/plot.js", 200), ("assets/shared.js", 200), ("xformer/parts/path/path.js", 200), ("assets/path.js", 404),
+    ("plot.js", 404), ("assets/style.css", 404), ("assets/strings", 404), ("assets/%2e%2e%2fapp.py", 404), ("", 404)])
 def test_scripts_are_served_and_nothing_else_beside_them(name, status):
     answer = TestClient(Starlette(routes=components.ROUTES)).get(f"/scripts/{components.VERSION}/{name}")
     assert answer.status_code == status

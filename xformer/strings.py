@@ -1,4 +1,4 @@
-"""Interface and message texts in English and Spanish, read from assets/strings."""
+"""Interface and message texts in English and Spanish: those of assets/strings, which all share, and of each part."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ PACKAGE = Path(str(files("xformer")))
 ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
 
 
+def of_parts(pattern: str) -> list[Path]:
+    """List the files of all parts of the page that match, such as "*.js"."""
+    return sorted(PACKAGE.glob(f"parts/*/{pattern}"))
+
+
 @dataclass(frozen=True)
 class Language:
     """A language of the interface: `say` for plain text, `html` for text inside markup."""
 
-    code: str  # "en", "es": the file in assets/strings, and HTML's lang
+    code: str  # "en", "es": the name of its files, and HTML's lang
     name: str  # in the language itself
     thousands: str = ","  # the separator of groups of three digits
     source: str = "en"  # the language that the model on the page reads, which texts call {reads}
@@ -75,7 +80,12 @@ def _written(code: str) -> str:
 
 @cache
 def _texts(code: str, source: str, target: str) -> dict[str, str]:
-    texts = json.loads((ASSETS / "strings" / f"{code}.json").read_text(encoding="utf-8"))
+    texts: dict[str, str] = {}
+    for path in (ASSETS / "strings" / f"{code}.json", *of_parts(f"{code}.json")):
+        own = json.loads(path.read_text(encoding="utf-8"))
+        if twice := sorted(texts.keys() & own.keys()):
+            raise ValueError(f"{path} has texts of another file too: {', '.join(twice)}")
+        texts |= own
     names = Locale(code).languages
     reads, writes = names.get(source, source), names.get(target, target)
     return {key: text.replace("{reads}", reads).replace("{writes}", writes) for key, text in texts.items()}

@@ -12,7 +12,7 @@ from xformer.strings import ENGLISH
 from xformer.ui.components import VERSION
 
 # The state of the page, by assets/state.js.
-STATE = f"import(new URL('./scripts/{VERSION}/state.js', document.baseURI)).then(module => module.state)"
+STATE = f"import(new URL('./scripts/{VERSION}/assets/state.js', document.baseURI)).then(module => module.state)"
 
 # Requests that stay open as long as the page does, for which nobody waits.
 OPEN = ("/queue/data", "/heartbeat/")

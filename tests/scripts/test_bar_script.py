@@ -12,7 +12,7 @@ LATE = f"""async () => {{
         <div class="ask">${{field}}</div>
         <div class="menu"><button></button><div></div></div>`;
     bar.querySelector('.primary').addEventListener('click', event => event.target.classList.add('pressed'));
-    (await import('./scripts/{VERSION}/bar.js')).default({{element: bar.firstChild}});
+    (await import('./scripts/{VERSION}/assets/bar.js')).default({{element: bar.firstChild}});
 }}"""
 
 

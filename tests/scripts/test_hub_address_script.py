@@ -56,7 +56,7 @@ def test_an_address_that_is_opened_is_told_before_the_page_shows_it(framed):
     page.evaluate("""ofPage.tellHub();
         document.body.append(Object.assign(document.createElement('button'), {className: 'go-back'}))""")
     page.evaluate("""async version => {
-        const {openState} = await import(new URL(`./scripts/${version}/bar.js`, document.baseURI));
+        const {openState} = await import(new URL(`./scripts/${version}/assets/bar.js`, document.baseURI));
         openState({tab: 'model', nonsense: '1'});
     }""", VERSION)
     outside.wait_for_function("told.length > 0")

@@ -1,4 +1,4 @@
-"""HTML from the templates in assets/html: a file a module of figures, in it a macro a part, which jinja2 fills.
+"""HTML from templates, those of assets/html and of the parts: a macro a piece of HTML, which jinja2 fills.
 
 Whatever is put in is escaped, unless it is marked as HTML with `| safe`. Besides its values a macro knows HELPERS;
 `say`, a text of the language by its key; `place`, the name of a head; and `reads` and `writes`, the attributes of text
@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from xformer.figures import labels
 from xformer.pieces import WORD_START
-from xformer.strings import ASSETS, Language
+from xformer.strings import ASSETS, Language, of_parts
 
 HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log, "percent": labels.percent,
            "json": lambda value: Markup(escape(json.dumps(value, ensure_ascii=False))), "readable": labels.readable,
@@ -34,7 +34,8 @@ class Templates(FileSystemLoader):
         return source, *more
 
 
-ENVIRONMENT = Environment(loader=Templates(ASSETS / "html"), autoescape=True, undefined=StrictUndefined)
+FOLDERS = [ASSETS / "html", *sorted({path.parent for path in of_parts("*.html")})]
+ENVIRONMENT = Environment(loader=Templates(FOLDERS), autoescape=True, undefined=StrictUndefined)
 ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
 
 

@@ -1,4 +1,4 @@
-"""Components that a script in assets/ draws, and the functions that run in the browser."""
+"""Components that a script draws, of assets/ or of a part, and the functions that run in the browser."""
 
 import base64
 import hashlib
@@ -17,10 +17,11 @@ from starlette.responses import FileResponse
 from starlette.routing import Route
 
 from xformer.figures.templates import fill
-from xformer.strings import ASSETS, Language
+from xformer.strings import ASSETS, Language, of_parts
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
-SCRIPTS = {path.name: path for path in ASSETS.glob("*.js")}
+SCRIPTS = {path.name: path for path in (*ASSETS.glob("*.js"), *of_parts("*.js"))}
+STYLES = [ASSETS / "style.css", *of_parts("*.css")]
 VERSION = hashlib.sha256(b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))).hexdigest()[:12]
 FUNCTIONS = re.findall(r"^export (?:async )?function (\w+)", SCRIPTS["page.js"].read_text(encoding="utf-8"),
                        re.MULTILINE)
@@ -43,7 +44,7 @@ def script(name: str, *first: Any) -> str:
 
 def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
            files: Sequence[str] = FILES) -> gr.HTML:
-    """A component that assets/`script` draws from its value, and that may trigger events of its own.
+    """A component that one of SCRIPTS draws from its value, and that may trigger events of its own.
 
     save: the language of the toolbar above it, which saves it from the browser, by assets/save.js, as each of `files`,
         and copies the page's address; None for none.
@@ -67,7 +68,14 @@ def _loader(script: str) -> str:
 
 def _module(script: str) -> str:
     """Import a script of assets/ in the browser. A page has one copy of each script, however often it is imported."""
-    return f"import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
+    return f"import(new URL('.{address(script)}', document.baseURI))"
+
+
+def address(script: str) -> str:
+    """Return where one of SCRIPTS is served. Its folder is that of a clone, so that scripts import each other alike
+    there and here."""
+    folder = SCRIPTS[script].parent
+    return f"/scripts/{VERSION}/{'assets' if folder == ASSETS else f'xformer/parts/{folder.name}'}/{script}"
 
 
 def small_maps(language: Language, below: str = "") -> gr.HTML:
@@ -89,13 +97,14 @@ def plotly_script(request: Request) -> FileResponse:
 
 def component_script(request: Request) -> FileResponse:
     """One of SCRIPTS. A browser keeps it for a day; other versions have other addresses."""
-    path = SCRIPTS.get(request.path_params["name"])
-    if path is None:
+    folder, name = request.path_params["folder"], request.path_params["name"]
+    path = SCRIPTS.get(name)
+    if path is None or address(name) != f"/scripts/{VERSION}/{folder}/{name}":
         raise HTTPException(404)
     return FileResponse(path, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 
-ROUTES = [Route("/plotly.js", plotly_script), Route("/scripts/{version}/{name}", component_script)]
+ROUTES = [Route("/plotly.js", plotly_script), Route("/scripts/{version}/{folder:path}/{name}", component_script)]
 
 
 def figure(drawn: Any) -> dict[str, str] | None:

@@ -14,13 +14,13 @@ from xformer.figures.templates import fill
 from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
-from xformer.strings import ASSETS, ENGLISH, SPANISH, Language, leftwards
+from xformer.strings import ENGLISH, SPANISH, Language, leftwards
 from xformer.ui import lessons, positions
 from xformer.ui import steps as decoding
 from xformer.ui import translate as translation
 from xformer.ui.attention import tab as attention
 from xformer.ui.compare import bleu, lecture, sentences, two_models
-from xformer.ui.components import ROUTES, VERSION, canvas, script
+from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.model import architecture, bugs, meanings, sizes, vocabulary, whole_pass
@@ -83,14 +83,14 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         gradio_private.hide_endpoints(demo)
     _, address, shared = demo.launch(
         server_name=server_name, server_port=server_port, share=share, auth=auth, mcp_server=mcp,
-        theme=THEME, css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
+        theme=THEME, css_paths=STYLES, footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.MOST_SESSIONS,
         app_kwargs={"middleware": [Middleware(SecurityHeaders),
                                    Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                                    Middleware(Doorkeeper), Middleware(Gate)],
                     "lifespan": sessions.sessions,
-                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}")]},
+                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}/assets")]},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:
