@@ -4,7 +4,7 @@ BIN = .venv/bin
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile  # what is never imported is not compiled
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
-SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html tests/*/*.js benchmarks/*.js)
+SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html xformer/parts/*/*.js xformer/parts/*/*.html tests/*/*.js benchmarks/*.js)
 
 IN_TWO = -n 2 --dist loadfile --no-loadscope-reorder  # two processes; the tests of a file share its servers and pages
 
@@ -41,7 +41,7 @@ lint: style
 
 style: .venv/dev
 	$(BIN)/ruff check .
-	$(BIN)/oxlint assets benchmarks tests
+	$(BIN)/oxlint assets benchmarks tests xformer
 	@if LC_ALL=C.UTF-8 grep -nE '.{121}' $(SCRIPTS); then echo "Lines longer than 120 characters"; exit 1; fi
 
 bench: .venv/bench .venv/chromium

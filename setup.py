@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the page of the package index, made of README.md, and the addresses beside it."""
+"""What pyproject.toml cannot say: the packages, the page of the package index, and the addresses beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")  # where it is published, as https://github.com/owner/xformer
 
@@ -35,5 +35,6 @@ def addresses(address: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    setup(long_description=page((Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS),
+    setup(packages=[*find_packages(include=["xformer*"]), "xformer.assets", "xformer.checkpoints"],
+          long_description=page((Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS),
           long_description_content_type="text/markdown", project_urls=addresses(ADDRESS))

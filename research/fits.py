@@ -15,9 +15,10 @@ import numpy as np
 import sacrebleu
 from tqdm import tqdm
 
-from xformer.explain import learned, quality
+from xformer.explain import quality
 from xformer.explain.doubts import sureness
 from xformer.hub.checkpoint import Summary
+from xformer.parts.learned import ask as learned
 from xformer.results import Force, LengthScore, Options, PoolingScore, Translation
 from xformer.results.inside import MemoryScore
 from xformer.serve.translation import Service

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import gradio as gr
 from gradio import route_utils
 
+from xformer.parts.judging import many as many_part
 from xformer.serve import batching, many, reviews
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
@@ -20,7 +21,6 @@ from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, launch, page
 from xformer.ui.handlers import Ask
 from xformer.ui.layout import Layout
-from xformer.ui.sentiment import many as many_part
 from xformer.ui.server import gradio_private, sessions
 from xformer.ui.server.gradio_private import jobs
 

@@ -9,12 +9,14 @@ import torch
 
 from xformer.explain import maps
 from xformer.model import Heads
+from xformer.parts.ablation import part as ablation
+from xformer.parts.attribution_methods import part as attribution_methods
+from xformer.parts.counterfactual import part as counterfactual
+from xformer.parts.positions import part as positions
 from xformer.pieces import words
 from xformer.results import Occlude, Positions, RankHeads, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH
-from xformer.ui import positions
-from xformer.ui.attention import ablation, attribution_methods, counterfactual
 
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
 

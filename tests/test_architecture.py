@@ -15,7 +15,11 @@ TEXTBOOK = {"model", "recurrent", "classifier", "search", "translator", "tokeniz
 BELOW = {
     "app": {"commands"},
     "study": {"training", "serve", "explain", "device", "results", "strings"},
-    "ui": {"figures", "lessons", "explain", "serve", "pieces", "results", "strings"},  # of serve what loads no tensors
+    "part": {"ui", "figures", "lessons", "explain", "serve", "pieces", "results", "strings"},  # part.py of each
+    "drawing": {"figures", "explain", "serve", "pieces", "results", "strings"},  # what else lies in a part, but for
+    "ask": TEXTBOOK | {"explain", "serve", "device"},  # ask.py
+    "parts": set(),  # the table of tabs
+    "ui": {"parts", "figures", "lessons", "explain", "serve", "pieces", "results", "strings"},
     "lessons": {"figures", "explain", "serve", "pieces", "results", "strings"},
     "figures": {"explain", "pieces", "results", "strings"},
     "serve": TEXTBOOK | {"explain", "hub", "device"},
@@ -43,7 +47,7 @@ BELOW = {
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"benchmarks", "command_line", "copies", "evidence", "findings", "fuzz", "gate", "habits", "hosting",
                  "hub_address", "killed_copy", "markup", "markup_in_fields", "model_menu", "packaging", "projector",
-                 "races", "readme", "reverse", "risk", "safety", "scripts", "strangers", "walk"}
+                 "races", "readme", "removal", "reverse", "risk", "safety", "scripts", "strangers", "walk"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
@@ -119,8 +123,16 @@ def _with_parents(name):
     return [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
+def part(name):
+    """The part of the page that a module belongs to, "" if none."""
+    _, of, *rest = [*name.split("."), "", ""]
+    return rest[0] if of == "parts" else ""
+
+
 def room(name):
-    """The package or the lone module that a module belongs to."""
+    """The package or the lone module that a module belongs to; of a part of the page, the kind of its module."""
+    if part(name):
+        return {"part": "part", "ask": "ask"}.get(name.split(".")[-1], "drawing")
     return ROOMS_OF_THEIR_OWN.get(name) or name.removeprefix("xformer.").split(".")[0]
 
 
@@ -139,8 +151,16 @@ def loading(names, *roots):
 
 def test_imports_run_down():
     up = {name: sorted(wrong) for name in PROJECT.paths
-          if (wrong := {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}})}
+          if (wrong := {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}
+                        and not part(name) == part(one) != ""})}
     assert not up, "these imports run up; what a room may import is said in BELOW"
+
+
+def test_no_part_knows_another_and_nobody_knows_a_part():
+    """The table of tabs names them, and a service finds their ask.py: so each can be taken out."""
+    known = {name: sorted(wrong) for name in PROJECT.paths
+             if (wrong := {one for one in PROJECT.known(name) if part(one) and part(one) != part(name)})}
+    assert not known
 
 
 def test_the_rooms_stand_on_floors():
@@ -160,17 +180,20 @@ def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
 
 def test_the_interface_loads_no_tensors_not_even_through_others():
     tensors = ("torch", "sentencepiece", "safetensors", "xformer.model", "xformer.training")
-    assert not loading(modules("xformer.ui"), *tensors)
+    of_page = [name for name in modules("xformer.ui", "xformer.parts") if room(name) != "ask"]
+    assert not loading(of_page, *tensors)
 
 
 def test_figures_load_neither_tensors_nor_the_interface():
-    assert not loading(modules("xformer.figures"), "torch", "gradio", "sentencepiece", "safetensors", "xformer.model")
+    drawing = [name for name in modules("xformer.parts") if room(name) == "drawing"]
+    others = ("torch", "gradio", "sentencepiece", "safetensors", "xformer.model")
+    assert not loading([*modules("xformer.figures"), *drawing], *others)
 
 
 def test_only_passes_of_a_model_need_tensors_to_explain():
     of_models = {f"xformer.explain.{module}"
-                 for module in ("attribution", "bugs", "complexity", "gradients", "lenses", "meanings", "passes",
-                                "path", "stream", "vocabulary", "weighing", "why")}
+                 for module in ("attribution", "complexity", "gradients", "lenses", "meanings", "passes", "stream",
+                                "weighing")}
     assert not loading([name for name in modules("xformer.explain") if name not in of_models],
                        "torch", "sentencepiece")
 
@@ -221,7 +244,8 @@ def test_tests_are_named_after_what_they_test():
     """By a module or a package; where several share a name, by module_package. Journeys are named by a tab or its part,
     tests on the bench by a part or a script."""
     names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
-    scripts = {path.stem for path in (ROOT / "assets").glob("*.js")}
+    names |= {"_".join(name.split(".")[2:]) for name in PROJECT.paths if part(name)}
+    scripts = {path.stem for folder in ("assets", "xformer/parts/*") for path in ROOT.glob(f"{folder}/*.js")}
     journeys = {re.sub("_(tab|part)$", "", name) for name in stems("tests/browser")}
     benched = {name.removesuffix("_script") for name in stems("tests/scripts")}
     assert (stems("tests") | journeys | benched - scripts) - names == CROSS_CUTTING

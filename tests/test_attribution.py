@@ -9,9 +9,9 @@ import torch
 
 from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
 from xformer.explain import attribution
-from xformer.figures.sentiment import rank_correlation, ranks
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
+from xformer.parts.judging.draw import rank_correlation, ranks
 from xformer.pieces import BOS, EOS, UNK
 from xformer.results import Bin, Calibration, UserError
 from xformer.serve.reviews import SentimentService, encode, read

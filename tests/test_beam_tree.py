@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from xformer.figures import beam_tree
+from xformer.parts.steps import beam_tree
 from xformer.pieces import EOS
 from xformer.results import BeamTree, Branch, Candidate, GrowTree, Options, TranslateByLayer, Translation
 from xformer.strings import SPANISH

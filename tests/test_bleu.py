@@ -8,12 +8,12 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xformer.figures import bleu as figures
 from xformer.figures.translation import bleu as panel
+from xformer.parts.bleu import draw as figures
+from xformer.parts.bleu import part as tab
 from xformer.results import NGram, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.compare import bleu as tab
 from xformer.ui.handlers import Ask
 
 

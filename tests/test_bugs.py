@@ -14,15 +14,15 @@ import torch.nn.functional as F
 
 from tests.conftest import random_model
 from tests.pages import laid_out, shown
-from xformer.explain import bugs
 from xformer.explain.passes import UNCHANGED, Pair, trace
-from xformer.figures import bugs as figures
 from xformer.model import NORMS, Record, Trace
+from xformer.parts.bugs import ask as bugs
+from xformer.parts.bugs import draw as figures
+from xformer.parts.bugs import part
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import BUGS, STACKS, Examine, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.model import bugs as part
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 SENTENCE = "I was talking to my friend about his old car."
@@ -139,7 +139,7 @@ def test_a_patient_computes_what_its_mistake_says(tiny_model, bug):
 @pytest.mark.parametrize("bug", [HEALTHY, *BUGS])
 def test_so_does_the_model_that_ships(shipped, bug):
     translation = shipped.translate(SENTENCE)
-    pair = shipped._pair(translation, translation.best.tokens)
+    pair = shipped.pair(translation, translation.best.tokens)
     logits = compare(shipped.model, bug, pair, 2e-3)
     if bug:
         assert (logits - passed(shipped.model, HEALTHY, pair)[0]).abs().max() > 1

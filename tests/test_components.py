@@ -15,7 +15,8 @@ def test_a_function_is_exported_and_used(name):
     assert name in FUNCTIONS
     assert script(name) == ("async (...values) => (await import(new URL("
                             f"'./scripts/{VERSION}/assets/page.js', document.baseURI))).{name}(...values)")
-    used = [path.name for path in (ASSETS.parent / "xformer" / "ui").rglob("*.py")
+    house = ASSETS.parent / "xformer"
+    used = [path.name for path in (*house.glob("ui/**/*.py"), *house.glob("parts/*/part.py"))
             if f'script("{name}"' in path.read_text(encoding="utf-8")]
     assert used, f"nothing uses {name}"
 

@@ -11,14 +11,14 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.figures.attention import Choice
+from xformer.parts.attention import part as attention
+from xformer.parts.positions import part as positions
+from xformer.parts.principles import part as walkthrough
 from xformer.results import Block, Head, ModelInfo
 from xformer.serve.translation import Service
-from xformer.ui import positions
-from xformer.ui.attention import tab as attention
 from xformer.ui.components import SCRIPTS, script
 from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
 from xformer.ui.page import TABS, open_at
-from xformer.ui.principles import tab as walkthrough
 from xformer.ui.tabs import EXAMPLES
 
 PAGE_SCRIPT = SCRIPTS["page.js"].read_text(encoding="utf-8")
@@ -270,7 +270,7 @@ def test_a_control_needs_nothing_but_its_declaration(service):
         return Tab(controls)
 
     own = SimpleNamespace(ID="model", build=build)
-    from xformer.ui import translate as translation
+    from xformer.parts.translate import part as translation
     page = laid_out(service, tabs=[translation, own])
     checkbox = page.controls["brackets"].component
     said, updates = open_at(page, {"brackets": "1", "tab": "model"})

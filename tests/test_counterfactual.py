@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from xformer.explain import counterfactual
-from xformer.figures import counterfactual as figures
+from xformer.parts.counterfactual import draw as figures
+from xformer.parts.counterfactual import part as tab
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.attention import counterfactual as tab
 from xformer.ui.handlers import Ask
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_like, sureness
+from xformer.parts.translate import part as translation
 from xformer.strings import ENGLISH as IN_ENGLISH
-from xformer.ui import translate as translation
 
 
 @pytest.mark.parametrize("text", ["¿Dónde está mi libro?", "Él es solo un principiante.", "ESTO ES UNA PRUEBA",

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xformer.explain import maps
-from xformer.explain.attribution_methods import answers
-from xformer.figures import ablation, changes, grid_payload, head_payload, labels, translation
+from xformer.figures import changes, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
-from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.layout import PALETTES
 from xformer.figures.notice import notice
-from xformer.figures.vocabulary import readable
+from xformer.parts.ablation import draw as ablation
+from xformer.parts.attribution_methods.draw import compared, occlusion
+from xformer.parts.attribution_methods.methods import answers
+from xformer.parts.vocabulary.draw import readable
 from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
 from xformer.strings import ENGLISH, SPANISH
 

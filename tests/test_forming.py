@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.recorded_models import STEPS
-from xformer.explain import forming as formation
 from xformer.hub import recorded
+from xformer.parts.forming import errors as formation
+from xformer.parts.forming import part
 from xformer.results import STACKS, Head
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import forming as part
 
 VALUES = {"form_sentence": 1, "form_moment": 20, "form_stack": "cross", "form_layer": 0, "form_head": 0}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xformer.explain import key_value_store
+from xformer.parts.principles import store as key_value_store
 from xformer.results import EmbedSource, Head, Move, Occlude, Positions, UserError, WalkHead
 from xformer.search import Options
 from xformer.serve import many

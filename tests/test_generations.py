@@ -12,19 +12,20 @@ import torch
 
 from tests.harness import ROOT
 from tests.pages import laid_out
-from xformer.explain import complexity, sizes
+from xformer.explain import complexity
 from xformer.explain.complexity import LENGTHS, layer_times
-from xformer.figures import generations as figures
 from xformer.figures.generation import label, missing
-from xformer.figures.generations import CURVES
 from xformer.hub import recorded
+from xformer.parts.generations import draw as figures
+from xformer.parts.generations import part
+from xformer.parts.generations.draw import CURVES
+from xformer.parts.sizes import sizes
 from xformer.results import GENERATIONS, LayerTimes, Options
 from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import generations as part
 
 
 @pytest.fixture

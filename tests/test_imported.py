@@ -31,15 +31,15 @@ from xformer.figures.attention import Choice
 from xformer.hub import checkpoint, imported, tokenizer_json
 from xformer.hub.imported import TRIAL, Unusable, convert
 from xformer.model import Trace
+from xformer.parts.attention import part as attention
+from xformer.parts.lecture import part as lecture
+from xformer.parts.sentences.part import PRESETS, presets
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import Head, Options, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.tokenizer import JointTokenizer, listed
 from xformer.translator import translate_ids
-from xformer.ui.attention import tab as attention
-from xformer.ui.compare import lecture
-from xformer.ui.compare.sentences import PRESETS, presets
 from xformer.ui.page import open_at
 from xformer.ui.tabs import examples
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from xformer.explain import kernel_regression as kernels
-from xformer.figures import kernel_regression as figures
+from xformer.parts.kernel_regression import draw as figures
+from xformer.parts.kernel_regression import kernels, part
 from xformer.results import UserError
 from xformer.serve.limits import Guard
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
-from xformer.ui.principles import kernel_regression as part
 
 X, Y = np.array([0.5, 1.0, 3.0, 4.5]), np.array([1.0, 2.0, -0.5, 4.0])
 MODELS = SimpleNamespace(guard=Guard())

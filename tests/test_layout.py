@@ -9,10 +9,15 @@ import pytest
 from xformer.explain import positions as explain
 from xformer.explain import recorded
 from xformer.explain.principles import Variance
-from xformer.explain.sizes import Sizes, parts
-from xformer.figures import generations, kernel_regression, positions, principles, sizes, training
+from xformer.figures import training
 from xformer.figures.heatmap import BAR, Axis, Scale, matrix
 from xformer.figures.layout import GAP, PANEL, PLOT, axis, logarithmic, panels, short
+from xformer.parts.generations import draw as generations
+from xformer.parts.kernel_regression import draw as kernel_regression
+from xformer.parts.positions import draw as positions
+from xformer.parts.principles import draw as principles
+from xformer.parts.sizes import draw as sizes
+from xformer.parts.sizes.sizes import Sizes, parts
 from xformer.results import LayerTimes, LengthScore, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, SPANISH
 

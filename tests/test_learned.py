@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from tests.harness import ROOT
-from xformer.explain import learned
-from xformer.explain.learned import FILES, Index, plain, shipped
-from xformer.figures import learned as figures
-from xformer.figures import lecture
 from xformer.figures.templates import fill
+from xformer.parts.learned import ask as learned
+from xformer.parts.learned import draw as figures
+from xformer.parts.learned import part
+from xformer.parts.learned.ask import FILES, Index, plain, shipped
+from xformer.parts.lecture import draw as lecture
 from xformer.results import Force, Learned, MemoryScore, NearestPairs, NearPair, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training.data.corpora import key, read_marked_pairs
 from xformer.ui.handlers import Ask
-from xformer.ui.training import learned as part
 
 PAIRS = [("The cat sleeps.", "El gato duerme.", "direct"), ("the cat", "el gato", "entry"),
          ("I don’t know the cat, the big cat.", "No conozco al gato, al gato grande.", "written"),

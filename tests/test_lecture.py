@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from xformer.figures import lecture as figures
+from xformer.parts.lecture import draw as figures
+from xformer.parts.lecture import part as tab
 from xformer.serve.bleu import bleu
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.compare import lecture as tab
 from xformer.ui.handlers import Ask
 
 

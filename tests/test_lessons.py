@@ -25,7 +25,7 @@ from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui import lessons as ui
-from xformer.ui.places import PLACES as PLACES_OF_PAGE
+from xformer.ui.places import places as places_of_page
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
@@ -241,7 +241,7 @@ def test_a_part_of_a_translator_is_explained_for_either_direction(term):
 
 def test_a_lecture_names_what_the_page_shows_of_it_and_what_it_does_not(shipped_page):
     page, service = shipped_page
-    folded = {place.key: (tab, place) for tab, places in PLACES_OF_PAGE.items() for place in places if place.folded}
+    folded = {place.key: (tab, place) for tab, places in places_of_page().items() for place in places if place.folded}
     assert len(files.lectures()) == 5
     for name, lecture in files.lectures().items():
         assert len({slide.term for slide in lecture.slides}) == len(lecture.slides) >= 10, name

@@ -13,6 +13,7 @@ import torch
 
 from xformer.device import use_threads
 from xformer.explain.recorded import verdict
+from xformer.parts.live import part
 from xformer.pieces import EOS
 from xformer.results import Head, LiveWait, RunSettings, UserError
 from xformer.serve import study as serving
@@ -21,7 +22,6 @@ from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import live
 from xformer.ui.handlers import Ask
-from xformer.ui.training import live as part
 
 SMALL = RunSettings("copy", "pre", 1, "cosine", 2, 3e-3, 0.1, 1, 6)
 VALUES = {"live_task": "copy", "live_order": "pre", "live_layers": 1, "live_schedule": "cosine", "live_warmup": 2,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xformer.figures import many as figure
+from xformer.parts.judging import many as part
+from xformer.parts.judging import many_draw as figure
 from xformer.results import Judged, Message, UserError
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import OFF, ON, Ask, end
-from xformer.ui.sentiment import many as part
 
 
 @pytest.fixture(scope="module")

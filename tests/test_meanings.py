@@ -14,18 +14,19 @@ import torch
 from tests.conftest import random_model
 from tests.harness import ROOT
 from tests.pages import laid_out, shown
-from xformer.explain.learned import WRITTEN
 from xformer.explain.meanings import NEAREST, Meanings, reverse, shipped, stack_states
 from xformer.explain.passes import Pair
-from xformer.figures import meanings as figures
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config
+from xformer.parts.learned.ask import WRITTEN
+from xformer.parts.meanings import draw as figures
+from xformer.parts.meanings import part
+from xformer.parts.meanings.ask import SENTENCES
 from xformer.pieces import EOS, words
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import GREEDY, Follow, MapMeanings, Reverse, UserError
-from xformer.serve.translation import SENTENCES, Service
+from xformer.serve.translation import Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
-from xformer.ui.model import meanings as part
 from xformer.ui.tabs import ALL_EXAMPLES
 
 TEXTS = ["The cat sleeps.", "The dog is big.", "A house is big.", "The cat is in the house."]
@@ -166,9 +167,10 @@ def test_a_service_reads_the_sentences_once_and_tells_of_it(tiny_checkpoint, lea
     with closing(Service.open(tiny_checkpoint, "cpu")) as service:
         asked = MapMeanings([learned_pairs[0]], stack, 1, SENTENCES[0])
         found = service.ask(asked, lambda done, of: told.append((done, of)))
-        kept = service._meanings[stack, SENTENCES[0]]
+        key = ("meanings", stack, SENTENCES[0])
+        kept = service.kept[key]
         again = service.ask(replace(asked, pairs=[learned_pairs[1]], layer=2, word=4), lambda *_: told.append((0, 0)))
-        assert [*service._meanings] == [(stack, SENTENCES[0])] and service._meanings[stack, SENTENCES[0]] is kept
+        assert [*service.kept] == [key] and service.kept[key] is kept
         assert told[-1][0] == told[-1][1] == len(kept.sentences) <= SENTENCES[0] and len(told) > 1
     assert [*found.sentences[1:]] == [*again.sentences[1:]] == kept.sentences, "of requests nothing is kept"
     assert "".join(found.sentences[0]).replace("▁", " ").strip() == learned_pairs[0][stack == "decoder"]

@@ -12,14 +12,14 @@ import torch.nn.functional as F
 from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import pairs
-from xformer.explain.learned import WRITTEN
 from xformer.explain.pairs import Place
 from xformer.explain.passes import Pair
 from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
+from xformer.parts.learned.ask import WRITTEN
+from xformer.parts.sentences import part as tab
 from xformer.results import STACKS, Head, UserError
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.compare import sentences as tab
 from xformer.ui.handlers import Ask
 
 

@@ -10,18 +10,18 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian
 
-from xformer.explain.path import reach
-from xformer.figures import path as figures
 from xformer.figures.generation import label
 from xformer.hub import checkpoint
 from xformer.model import Transformer, padding_mask
+from xformer.parts.path import draw as figures
+from xformer.parts.path import part
+from xformer.parts.path.ask import reach
 from xformer.pieces import EOS, PAD
 from xformer.results import GENERATIONS, MeasureReach, Reach, UserError
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import path as part
 
 TEXT = "The dog eats the bread."
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.pages import laid_out
-from xformer.figures.doors import bars, cells, curve
+from xformer.parts.doors import part as doors
+from xformer.parts.doors.draw import bars, cells, curve
 from xformer.results import UserError
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import doors
 from xformer.ui.page import TABS
-from xformer.ui.places import PLACES
+from xformer.ui.places import places as all_places
 
 TERM = re.compile('<button type="button" class="term" popovertarget="[^"]*">(.*?)</button>')
 
@@ -32,21 +32,21 @@ def texts_of(page):
 
 
 def test_every_tab_has_places_and_no_two_have_one_key():
-    assert [*PLACES] == [module.ID for module in TABS]
-    keys = [place.key for places in PLACES.values() for place in places]
+    assert [*all_places()] == [module.ID for module in TABS]
+    keys = [place.key for places in all_places().values() for place in places]
     assert len(keys) == len({*keys}) and all(re.fullmatch(r"[\w-]+", key) for key in keys)
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
 def test_each_place_asks_one_short_question(language):
-    for places in PLACES.values():
+    for places in all_places().values():
         for place in places:
             asked = language.say(f"asks_{place.key}")
             assert asked.endswith("?") and len(asked) <= 85, asked
 
 
 def test_the_address_of_each_place_is_one_that_the_page_reads(running, page):
-    for tab, places in PLACES.items():
+    for tab, places in all_places().items():
         for place in places:
             query = {"tab": tab, **place.address}
             values, problems = page.controls.read(running, query)
@@ -55,9 +55,9 @@ def test_the_address_of_each_place_is_one_that_the_page_reads(running, page):
 
 def test_each_part_begins_with_its_question_and_can_be_opened_by_the_fragment(page):
     """But for what this page has no model for: a classifier that was measured, and the translate tab's own line."""
-    lacking = {"translate", "reader", *(one.key for one in PLACES["sentiment"] if one.folded)}
+    lacking = {"translate", "reader", *(one.key for one in all_places()["sentiment"] if one.folded)}
     shown = texts_of(page)
-    wanted = [place for places in PLACES.values() for place in places if place.key not in lacking]
+    wanted = [place for places in all_places().values() for place in places if place.key not in lacking]
     assert not [place.key for place in wanted if ENGLISH.html(f"asks_{place.key}") not in shown]
     anchors = {name for one in page.demo.blocks.values() for name in (getattr(one, "elem_classes", None) or [])}
     tabs = {one.id for one in page.demo.blocks.values() if isinstance(one, gr.Tab)}

@@ -22,6 +22,7 @@ from tests.pages import laid_out, shown
 from xformer.commands import app
 from xformer.hub import checkpoint
 from xformer.hub import repository as hub
+from xformer.parts.translate import part as translation
 from xformer.results import UserError
 from xformer.search import Options
 from xformer.serve import pool as models
@@ -30,7 +31,6 @@ from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import page
-from xformer.ui import translate as translation
 from xformer.ui.controls import LONGEST, in_steps
 from xformer.ui.handlers import REFUSAL, Ask
 

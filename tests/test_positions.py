@@ -18,14 +18,14 @@ from tests.harness import ROOT
 from tests.pages import laid_out
 from xformer.explain import positions as explain
 from xformer.figures import head_payload
-from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.figures.layout import GAP
 from xformer.model import sinusoids
+from xformer.parts.positions import draw as figures
+from xformer.parts.positions import part as tab
 from xformer.results import POSITION_KINDS, Embedded, EmbedSource, LengthScore, Move, Positions, UserError
 from xformer.serve.limits import Guard
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import positions as tab
 from xformer.ui.handlers import Ask
 
 BASES = (100.0, 1_000.0, 10_000.0)

@@ -12,19 +12,19 @@ import torch
 
 from tests.pages import laid_out, shown
 from xformer import results
-from xformer.explain import key_value_store as store
 from xformer.explain import passes
 from xformer.explain import principles as walkthrough
-from xformer.figures import principles as figures
 from xformer.figures.labels import sentence as figures_sentence
 from xformer.model import Record, Trace, Transformer
+from xformer.parts.principles import draw as figures
+from xformer.parts.principles import part as tab
+from xformer.parts.principles import store
 from xformer.pieces import BOS, EOS
 from xformer.results import Begin, Head, UserError, Walk, WalkHead
 from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 from xformer.ui.handlers import Ask
-from xformer.ui.principles import tab
 
 LOG2 = math.log(2)
 

@@ -10,10 +10,10 @@ from fastapi.testclient import TestClient
 from tests.harness import ROOT
 from xformer.explain.doubts import looks_foreign
 from xformer.explain.quality import estimate, features, fit
+from xformer.parts.translate import part as tab
 from xformer.results import Candidate, Options
 from xformer.serve import engine
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import translate as tab
 
 ASKED = Options(quality=True)
 

@@ -13,14 +13,14 @@ import torch
 from tests.pages import laid_out
 from xformer.classifier import ClassifierConfig, LanguageModel, TransformerClassifier
 from xformer.explain import maps
-from xformer.figures import reading as figures
 from xformer.hub import checkpoint
+from xformer.parts.reading import draw as figures
+from xformer.parts.reading import part
 from xformer.results import Head, UserError
 from xformer.serve.reviews import MOST_MAPPED, SentimentService
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 from xformer.ui.reviews import EXAMPLES
-from xformer.ui.sentiment import reading as part
 
 TEXT = "A dull film, long and boring."
 LOOK = {"tuned_open": True, "maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head",

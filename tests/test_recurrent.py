@@ -14,10 +14,14 @@ from torch import nn
 from tests.conftest import learn_by_heart
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
-from xformer.figures import counterfactual as counterfactual_figures
 from xformer.figures.attention import Choice, units
 from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
+from xformer.parts.attention import part as tab
+from xformer.parts.attribution_methods import part as attribution_methods
+from xformer.parts.counterfactual import draw as counterfactual_figures
+from xformer.parts.counterfactual import part as counterfactual
+from xformer.parts.translate import part as translation_tab
 from xformer.pieces import BOS, EOS, PAD
 from xformer.recurrent import ATTENTIONS, GRU, AdditiveAttention, RecurrentConfig, RecurrentTranslator
 from xformer.results import OWN, EmbedSource, Head, Occlude, Options, RankHeads, UserError, WalkAdditive, WalkHead
@@ -25,8 +29,6 @@ from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.translator import pad, translate_ids
-from xformer.ui import translate as translation_tab
-from xformer.ui.attention import attribution_methods, counterfactual, tab
 from xformer.ui.handlers import Ask
 from xformer.ui.page import open_at
 

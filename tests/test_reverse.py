@@ -11,12 +11,13 @@ from tests.pages import laid_out
 from xformer import Service
 from xformer.explain.alignment import GOLD, Gold, read_gold, split
 from xformer.hub.shipped import REVERSE, TRANSLATION
+from xformer.parts.round_trip import part as round_trip
+from xformer.parts.sentences.part import PRESETS, presets
+from xformer.parts.translate import part as translate
 from xformer.results import Force, Options
 from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import evaluation
-from xformer.ui import round_trip, translate
-from xformer.ui.compare.sentences import PRESETS, presets
 from xformer.ui.page import open_at
 from xformer.ui.tabs import EXAMPLES, examples
 

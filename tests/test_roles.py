@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from xformer.explain import roles
 from xformer.figures.attention import Choice
+from xformer.parts.attention import part as attention
+from xformer.parts.attention import roles
 from xformer.results import Trace
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.attention import tab as attention
 
 PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
 SIZE = len(PIECES)

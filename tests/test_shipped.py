@@ -14,14 +14,14 @@ from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.figures.attention import Choice, picture
 from xformer.figures.head_payload import payload
+from xformer.parts.architecture.part import heading_of
+from xformer.parts.attribution_methods import part as attribution_methods
 from xformer.results import STACKS, Occlude
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH
 from xformer.training.data.corpora import key
-from xformer.ui.attention import attribution_methods
-from xformer.ui.model.architecture import heading_of
 from xformer.ui.tabs import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent

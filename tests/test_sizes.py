@@ -7,14 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from xformer.explain import sizes
-from xformer.explain.sizes import PRESETS, Sizes
-from xformer.figures import sizes as figures
 from xformer.model import Config, EncoderStack, Transformer
+from xformer.parts.sizes import draw as figures
+from xformer.parts.sizes import part, sizes
+from xformer.parts.sizes.sizes import PRESETS, Sizes
 from xformer.results import UserError
 from xformer.serve.protocol import NORMS
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.model import sizes as part
 
 PIECES = 12
 SMALL = [Sizes(layers, decoder, width, heads, hidden, 90, norm) for norm in NORMS

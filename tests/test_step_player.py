@@ -5,7 +5,7 @@ import math
 import pytest
 
 from xformer.figures.labels import shown
-from xformer.figures.step_player import payload
+from xformer.parts.steps.step_player import payload
 from xformer.results import Force, Forced
 from xformer.strings import SPANISH
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from tests.pages import laid_out
-from xformer.figures import beam_tree
 from xformer.hub import checkpoint
+from xformer.parts.attention.part import name_inspected
+from xformer.parts.steps import beam_tree
+from xformer.parts.steps import part as tab
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import Force, Options
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
-from xformer.ui import steps as tab
-from xformer.ui.attention.tab import name_inspected
 from xformer.ui.handlers import Ask
 
 

@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 
 from tests.harness import wait_until
 from tests.pages import run
+from xformer.parts.judging import many as part
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
-from xformer.ui.sentiment import many as part
 from xformer.ui.server import gradio_private, middleware, sessions
 
 pytestmark = pytest.mark.full

@@ -13,8 +13,8 @@ from tests.pages import laid_out
 from xformer import results
 from xformer.explain import stream
 from xformer.explain.passes import Pair
-from xformer.figures import principles as walkthrough
 from xformer.figures import stream as figures
+from xformer.parts.principles import draw as walkthrough
 from xformer.results import Follow, Head, UserError, WalkHead
 from xformer.strings import ENGLISH, SPANISH
 

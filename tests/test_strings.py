@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from xformer.explain import principles as walkthrough
-from xformer.explain import sizes
+from xformer.parts.principles import part as walkthrough_tab
+from xformer.parts.sizes import sizes
 from xformer.results import PARTS, Message, UserError
 from xformer.serve.protocol import LARGEST_SEED, WIDEST
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ENGLISH, SPANISH, of_parts
 from xformer.training import live
 from xformer.ui import page
 from xformer.ui.parts import Parts
-from xformer.ui.principles import tab as walkthrough_tab
 
 PLACES = re.compile(r"\{(\w+)\}")
 # The texts in which a figure stands as it is, and why it may. What was measured, or is of one model, has a {place} and
@@ -48,7 +48,7 @@ LITERAL = {
     "an example": "address_lock calibration_text form_none sizes_decoding",
     "a constant of the code, see below": """
         first_text_split first_variance live_text sizes_training train_error_seed train_error_shape"""}
-SOURCES = [*Path("xformer").rglob("*.py"), *Path("assets/html").glob("*.html"), Path("app.py")]
+SOURCES = [*Path("xformer").rglob("*.py"), *of_parts("*.html"), *Path("assets/html").glob("*.html"), Path("app.py")]
 
 
 def test_both_languages_have_the_same_texts_with_the_same_values():
@@ -81,7 +81,7 @@ def test_figures_of_the_code_are_those_of_the_code(key, constants):
 
 def test_a_text_is_the_name_of_one_part():
     """Of a tab, or of a model; and code that says one by its whole key means another thing by it."""
-    shown = [tab.each.format(part.ID) for tab in page.TABS if isinstance(tab, Parts) for part in tab.parts]
+    shown = [tab.tab.name.format(part.ID) for tab in page.TABS if isinstance(tab, Parts) for part in tab.parts]
     named = [*shown, *(f"part_{name}" for name in PARTS)]
     assert len(named) == len({*named}) > 20 and {*named} <= {*ENGLISH.texts}
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)

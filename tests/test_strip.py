@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from xformer.figures.strip import strip
+from xformer.parts.translate.strip import strip
 from xformer.pieces import words
 from xformer.results import Head
 from xformer.strings import ENGLISH, SPANISH

@@ -10,6 +10,8 @@ import pytest
 from xformer import model
 from xformer.explain import recorded as courses
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
+from xformer.parts.beginning import part as beginning
+from xformer.parts.recorded import part as recorded
 from xformer.results import TrainingCourse, UserError
 from xformer.serve import protocol
 from xformer.serve import study as serving
@@ -17,7 +19,6 @@ from xformer.serve.limits import Guard
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import beginning, recorded
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,15 @@ import pytest
 
 from tests.pages import laid_out, shown
 from xformer.commands.arguments import add_options, record
+from xformer.parts import TABS
+from xformer.parts.translate import part as translate
 from xformer.results import UserError
 from xformer.results.questions import OfPair
 from xformer.serve import wire
-from xformer.serve.translation import ANSWERS, _of_pair
+from xformer.serve.answers import of_pair
+from xformer.serve.translation import ANSWERS
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training.options import TranslationRun, option
-from xformer.ui import translate
 from xformer.ui.page import open_at
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -140,12 +142,12 @@ def test_a_new_picture_takes_two_edits(lay_out, running, translation):
     assert pictures.pictures["count"].component in listener.outputs
 
 
-def test_a_new_tab_takes_four_edits(running, lay_out):
-    """Its module, which the page is given here in place of an import and a place in `page.TABS`; and its places."""
-    from xformer.ui import page as frame
-    source = Path(frame.__file__).read_text(encoding="utf-8")
-    mentions = [len(re.findall(rf"\b{name}\b", source)) for name in ("positions", "decoding", "walkthrough")]
-    assert {2 + count for count in mentions} == {EDITS["tab"]}, "a module, its import, its places in TABS and PLACES"
+def test_a_new_tab_takes_two_edits(running, lay_out):
+    """Its module, which the page is given here in place of a line in `parts.TABS`; and that."""
+    sources = [path.read_text(encoding="utf-8") for path in Path("xformer").glob("ui/**/*.py")]
+    assert not [text for text in sources if re.search(r"xformer\.parts\.[a-z]", text)], "the table alone names parts"
+    table = Path("xformer", "parts", "__init__.py").read_text(encoding="utf-8")
+    assert {1 + len(re.findall(rf'^ +"{name}": Tab\(', table, re.MULTILINE)) for name in TABS} == {EDITS["tab"]}
     tab, page, _ = lay_out()
     assert tab.ID in page.opened and "ways" in page.controls
     assert SAID["tab_splits"] in [one.label for one in page.demo.blocks.values() if isinstance(one, gr.Tab)]
@@ -186,7 +188,7 @@ def test_a_new_question_takes_four_edits(running, translation, monkeypatch):
     with pytest.raises(UserError, match="is not asked CountPieces"):
         running.ask(asked)
     monkeypatch.setitem(wire.RECORDS, "CountPieces", CountPieces)
-    monkeypatch.setitem(ANSWERS, CountPieces, _of_pair(lambda pair: len(pair.source) + len(pair.predicted)))
+    monkeypatch.setitem(ANSWERS, CountPieces, of_pair(lambda pair: len(pair.source) + len(pair.predicted)))
     pieces = len(translation.source_tokens) + 1 + len(translation.best.tokens)  # with the end of each
     assert running.ask(asked) == running.ask(wire.loads(wire.dumps(asked))) == pieces
 

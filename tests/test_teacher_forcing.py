@@ -7,8 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from xformer.figures import teacher_forcing as figure
 from xformer.hub import checkpoint
+from xformer.parts.steps import teacher_forcing as figure
 from xformer.pieces import BOS, EOS
 from xformer.results import Force, Forced
 from xformer.strings import SPANISH

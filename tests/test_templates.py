@@ -7,12 +7,12 @@ import pytest
 from jinja2 import UndefinedError
 
 from xformer.figures import templates
-from xformer.figures.strip import strip
 from xformer.figures.templates import fill
+from xformer.parts.translate.strip import strip
 from xformer.results import Head
-from xformer.strings import ASSETS, ENGLISH, SPANISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH, of_parts
 
-FILES = sorted((ASSETS / "html").glob("*.html"))
+FILES = sorted([*(ASSETS / "html").glob("*.html"), *of_parts("*.html")])
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in Path("xformer").rglob("*.py"))
 
 

@@ -15,6 +15,7 @@ from tests.questions import one_of_each
 from xformer import results
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
+from xformer.parts.attention import part as attention
 from xformer.pieces import EOS
 from xformer.results import (
     EmbedSource,
@@ -36,7 +37,6 @@ from xformer.serve.text import MAX_CHARACTERS, clean
 from xformer.serve.translation import ANSWERS, Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import translate_ids
-from xformer.ui.attention import tab as attention
 
 
 def test_translates_what_it_knows_by_heart(running, learned_pairs):

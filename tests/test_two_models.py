@@ -12,16 +12,16 @@ from sacrebleu.significance import PairedTest
 
 from tests.pages import laid_out
 from xformer.__main__ import main
-from xformer.figures import two_models as figures
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
+from xformer.parts.two_models import draw as figures
+from xformer.parts.two_models import part
 from xformer.results import Head, UserError
 from xformer.serve.bleu import bleu
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
 from xformer.serve.two_models import through_both
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.compare import two_models as part
 from xformer.ui.handlers import Ask
 
 

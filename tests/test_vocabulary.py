@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from xformer.explain.vocabulary import Contexts, nearest_pieces
-from xformer.figures import vocabulary as figures
+from xformer.parts.vocabulary import draw as figures
+from xformer.parts.vocabulary import part
+from xformer.parts.vocabulary.ask import Contexts, nearest_pieces
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import NearestContexts, NearestPieces, UserError
 from xformer.strings import ASSETS, ENGLISH, SPANISH
-from xformer.ui.model import vocabulary as part
 
 SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
 

@@ -15,14 +15,14 @@ from xformer import results
 from xformer.explain import principles as walkthrough
 from xformer.explain import weighing
 from xformer.explain.passes import Intervention, Pair, log_probs
-from xformer.figures import weighing as figures
 from xformer.model import Heads, Record, Trace, future_mask
+from xformer.parts.weighing import draw as figures
+from xformer.parts.weighing import part
 from xformer.pieces import BOS, EOS
 from xformer.results import Head, Options, Reweigh, SweepBeta, UserError, Weighing
 from xformer.search import search
 from xformer.serve.translation import MOST_MORE
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.attention import weighing as part
 from xformer.ui.handlers import Ask
 
 LOG2 = math.log(2)

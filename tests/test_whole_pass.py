@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from tests.pages import laid_out, shown
-from xformer.figures import whole_pass as figure
+from xformer.parts.whole_pass import draw as figure
+from xformer.parts.whole_pass import part
 from xformer.pieces import BOS, EOS
 from xformer.results import STACKS, EmbedSource, Follow, Force
 from xformer.serve.translation import Service
-from xformer.ui.model import whole_pass as part
 
 GRAIN = 1 / 65_535
 

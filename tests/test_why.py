@@ -11,10 +11,11 @@ import torch
 
 from tests.conftest import random_model
 from xformer import model as transformer
-from xformer.explain import stream, why
+from xformer.explain import stream
 from xformer.explain.passes import Pair
-from xformer.figures import why as figures
 from xformer.model import Trace
+from xformer.parts.steps import ask as why
+from xformer.parts.steps import why as figures
 from xformer.results import STACKS, AskWhy, SwapHeads, TellSides, UserError, Why
 from xformer.strings import ENGLISH, SPANISH
 

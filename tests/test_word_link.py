@@ -11,9 +11,9 @@ import pytest
 
 from xformer.figures import word_link as figures
 from xformer.figures.locked_word import Lock
+from xformer.parts.word_link import part as tab
 from xformer.results import Head
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.attention import word_link as tab
 from xformer.ui.handlers import Ask
 
 

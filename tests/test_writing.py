@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from tests.pages import laid_out
-from xformer.figures import writing as figures
+from xformer.parts.writing import draw as figures
+from xformer.parts.writing import part
 from xformer.results import UserError
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.sentiment import writing as part
 
 TEXT = "A dull film, long and boring."
 SAMPLING = {"lm_temperature": 0, "lm_top_k": 0, "lm_top_p": 1, "lm_seed": 1}

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from research.options import TranslationDownload
 from xformer import __version__
-from xformer.explain.learned import WRITTEN
+from xformer.parts.learned.ask import WRITTEN
 from xformer.results import UserError, refusing
 from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from playwright.sync_api import expect
 
 from tests.browser.acts import idle, saved
-from xformer.figures.bugs import CODE, patients
+from xformer.parts.bugs.draw import CODE, patients
 from xformer.results import BUGS, Examine
 from xformer.strings import ENGLISH
 

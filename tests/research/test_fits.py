@@ -11,7 +11,7 @@ from research import fits
 from research.__main__ import main
 from tests.conftest import PAIRS
 from xformer.__main__ import main as xformer
-from xformer.explain import learned
+from xformer.parts.learned import ask as learned
 from xformer.results import Force, MemoryScore, Options
 from xformer.serve.translation import Service
 

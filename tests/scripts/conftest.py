@@ -12,7 +12,8 @@ from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.serve.writer import Writer
-from xformer.strings import ASSETS, ENGLISH, SPANISH
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui.components import SCRIPTS
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +47,7 @@ def bare(chromium):
             name = route.request.url.rpartition("/")[2]
             if not name:
                 return route.fulfill(body=html, content_type="text/html; charset=utf-8")
-            return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
+            return route.fulfill(path=SCRIPTS[name], content_type="text/javascript; charset=utf-8")
 
         pages.append(chromium.new_page())
         pages[-1].route("http://scripts.test/**", answer)

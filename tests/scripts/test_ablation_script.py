@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from xformer.parts.ablation import part as ablation
 from xformer.results import Head
 from xformer.strings import ENGLISH
-from xformer.ui.attention import ablation
 
 LAYER = [str(Head("cross", 2, head)) for head in range(1, 5)]
 

@@ -1,4 +1,4 @@
-"""Additive attention step by step: assets/additive.js on the numbers of a trained model."""
+"""Additive attention step by step: xformer/parts/principles/additive.js on the numbers of a trained model."""
 
 import csv
 import io

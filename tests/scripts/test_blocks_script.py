@@ -1,4 +1,4 @@
-"""The boxes of the architecture, the lines behind them and teachers' words: assets/blocks.js on figures of its part."""
+"""The boxes of the architecture, the lines behind them and teachers' words: blocks.js on figures of its part."""
 
 import csv
 import io
@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved
 from xformer.hub.checkpoint import examine
+from xformer.parts.architecture.part import towers_of
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.model.architecture import towers_of
 
 MARGIN = 16  # pixels around a saved picture, by assets/html_picture.js
 # The figures of the class in the order of the part: towers, both orders of normalisation, the classifier.

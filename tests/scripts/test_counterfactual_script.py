@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits
+from xformer.parts.counterfactual import part as counterfactual
 from xformer.strings import ENGLISH
-from xformer.ui.attention import counterfactual
 
 
 @pytest.fixture

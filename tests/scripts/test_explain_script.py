@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import saved
+from xformer.parts.attention import part as tab
 from xformer.strings import SPANISH
-from xformer.ui.attention import tab
 
 say = SPANISH.say
 

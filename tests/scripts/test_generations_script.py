@@ -8,9 +8,10 @@ from playwright.sync_api import expect
 from tests.browser.acts import expect_fits, named, unreadable
 from tests.test_forming import VALUES
 from xformer.figures.generation import label
+from xformer.parts.forming import part as forming
+from xformer.parts.generations import part as generations
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import forming, generations
 
 
 @pytest.fixture

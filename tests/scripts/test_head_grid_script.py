@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import choose_map, expect_fits, saved
 from xformer.hub.checkpoint import examine
+from xformer.parts.attention import part as tab
 from xformer.strings import ENGLISH
-from xformer.ui.attention import tab
 
 say = ENGLISH.say
 

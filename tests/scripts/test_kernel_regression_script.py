@@ -1,4 +1,4 @@
-"""The points of kernel regression and the curve through them: assets/kernel_regression.js on answers of its part."""
+"""The points of kernel regression and the curve through them: kernel_regression.js on answers of its part."""
 
 import json
 import re
@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, steady, unreadable
+from xformer.parts.kernel_regression import part
 from xformer.strings import ENGLISH
-from xformer.ui.principles import kernel_regression as part
 
 # Whether a click on a button waits while a move is being drawn, and whether it goes on when the answer has come.
 WAITS = """async ([number, answer]) => {

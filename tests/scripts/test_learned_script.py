@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
 from tests.test_learned import answers, index
-from xformer.explain import learned
+from xformer.parts.learned import ask as learned
 from xformer.strings import ENGLISH, SPANISH
 
 TEXT = "The zyzzy dog eats the bread."

@@ -7,8 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits
+from xformer.parts.translate import part as translate
 from xformer.strings import ENGLISH
-from xformer.ui import lessons, translate
+from xformer.ui import lessons
 
 say = ENGLISH.say
 

@@ -1,4 +1,4 @@
-"""The panel of the locked words: assets/locked_word.js on answers of the Attention tab, beside the map of one head."""
+"""The panel of the locked words: locked_word.js on answers of the Attention tab, beside the map of one head."""
 
 import re
 

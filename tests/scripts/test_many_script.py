@@ -3,10 +3,10 @@
 import pytest
 
 from tests.browser.acts import expect_fits, saved
-from xformer.figures import many as figure
+from xformer.parts.judging import many as part
+from xformer.parts.judging import many_draw as figure
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
-from xformer.ui.sentiment import many as part
 
 
 @pytest.fixture

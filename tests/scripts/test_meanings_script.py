@@ -1,4 +1,4 @@
-"""The map of meanings: assets/meanings.js on answers of its part."""
+"""The map of meanings: xformer/parts/meanings/meanings.js on answers of its part."""
 
 import json
 import re

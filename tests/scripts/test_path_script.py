@@ -1,4 +1,4 @@
-"""The drawing of the path between two words: assets/path.js on answers of its part."""
+"""The drawing of the path between two words: xformer/parts/path/path.js on answers of its part."""
 
 import csv
 import io
@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
+from xformer.parts.path import part as path
 from xformer.strings import ENGLISH
-from xformer.ui.training import path
 
 TEXT = "The dog eats the bread."
 

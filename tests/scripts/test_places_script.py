@@ -5,8 +5,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from xformer.parts.doors import part as doors
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import doors
 from xformer.ui.tabs import examples
 
 say = ENGLISH.say

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from tests.browser.acts import expect_fits, named, saved
 from tests.pages import shown
 from xformer.hub.checkpoint import examine
+from xformer.parts.positions import part as tab
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import positions as tab
 
 say = ENGLISH.say
 SIZE = {"length": 64, "d_model": 32, "base_power": 4.0, "dimensions": [0, 1, 16, 17]}

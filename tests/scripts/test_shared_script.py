@@ -12,9 +12,9 @@ import pytest
 from tests.browser.acts import saved
 from xformer.figures.labels import percent
 from xformer.figures.layout import GREY, PALETTES
-from xformer.figures.maximum import FRAME
-from xformer.figures.positions import LINES
-from xformer.figures.principles import MARK
+from xformer.parts.judging.maximum import FRAME
+from xformer.parts.positions.draw import LINES
+from xformer.parts.principles.draw import MARK
 from xformer.strings import ASSETS
 
 PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
@@ -136,7 +136,7 @@ def test_every_curve_is_seen_on_the_page(page, hue, theme):
         assert 1.05 / (light + 0.05) >= 3
 
 
-# What assets/readings.js saves of a table
+# What xformer/parts/steps/readings.js saves of a table
 
 PIECES = [".", "...", "1.2.3", "-", "-1.50", "7", "El"]
 READINGS = f"""<div class="about"><span data-name="small" data-identity="x"></span></div>

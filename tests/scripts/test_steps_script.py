@@ -1,5 +1,5 @@
 """What the Step by step tab draws: the player, the beam as a tree, readings, and why a piece stands there, as
-assets/step_player.js, beam_tree.js, readings.js and why.js draw answers of the tab."""
+xformer/parts/steps/step_player.js, beam_tree.js, readings.js and why.js draw answers of the tab."""
 
 import csv
 import io
@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved
 from tests.pages import shown
+from xformer.parts.steps import part as steps
 from xformer.results import Options
 from xformer.strings import ENGLISH
-from xformer.ui import steps
 
 say = ENGLISH.say
 NUMBERS = "all => all.map(one => parseFloat(one.textContent.replace('\u2212', '-')))"

@@ -8,10 +8,12 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, named, saved, unreadable
 from tests.test_live import VALUES
+from xformer.parts.beginning import part as beginning
+from xformer.parts.live import part as live
+from xformer.parts.recorded import part as recorded
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.training import beginning, live, recorded
 
 # Shows figures as fast as messages come, with a Plotly that takes 20 ms for each; -> the ones that were drawn.
 FASTER_THAN_DRAWN = """number => {

@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 from tests.browser.acts import expect_fits, saved
 from tests.pages import shown
 from xformer.hub.checkpoint import examine
+from xformer.parts.weighing import part as weighing
 from xformer.strings import ENGLISH
-from xformer.ui.attention import weighing
 
 TEXT, SPANISH = "The dog eats the bread.", "El perro come el pan."
 PARTS = {"weigh-result": "result", "weigh-words": "words", "weigh-before": "before", "weigh-after": "after",
@@ -19,11 +19,11 @@ PARTS = {"weigh-result": "result", "weigh-words": "words", "weigh-before": "befo
 @pytest.fixture(scope="module")
 def drawn(models, made):
     """`drawn(**values)`: what the part draws where its controls hold these values, by name."""
-    pictures, translation = made.pictures[weighing.TAB], models.default.translate(TEXT)
+    pictures, translation = made.pictures[weighing.ID], models.default.translate(TEXT)
 
     def draw(**values):
         there = {}
-        first, late = (shown(pictures, models.default, made=there, drawer=weighing.TAB, translation=translation,
+        first, late = (shown(pictures, models.default, made=there, drawer=weighing.ID, translation=translation,
                              late=late, **values) for late in (False, True))
         return {**first, **late}
     return draw

@@ -1,4 +1,4 @@
-"""The whole pass in one picture: assets/whole_pass.js on answers of its part."""
+"""The whole pass in one picture: xformer/parts/whole_pass/whole_pass.js on answers of its part."""
 
 import json
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
 from tests.pages import shown
-from xformer.figures.whole_pass import flows
+from xformer.parts.whole_pass.draw import flows
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits
+from xformer.parts.word_link import part as word_link
 from xformer.strings import ENGLISH
-from xformer.ui.attention import word_link
 
 
 @pytest.fixture

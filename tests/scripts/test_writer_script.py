@@ -1,4 +1,4 @@
-"""The language model's text: assets/writer.js on answers of its part."""
+"""The language model's text: xformer/parts/writing/writer.js on answers of its part."""
 
 import json
 
@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
+from xformer.parts.writing import part
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
-from xformer.ui.sentiment import writing as part
 
 TEXT = "A dull film, long and boring."
 SAMPLING = {"lm_temperature": 0, "lm_top_k": 0, "lm_top_p": 1, "lm_seed": 1}

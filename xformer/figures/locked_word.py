@@ -122,7 +122,7 @@ def _largest(values: np.ndarray, but: Sequence[int]) -> int | None:
 
 def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps: np.ndarray, given: Collection[Head],
             language: Language = ENGLISH) -> dict[str, Any]:
-    """Pack what assets/locked_word.js shows of the locked words: what they look at, and which heads link them.
+    """Pack what locked_word.js shows of the locked words: what they look at, and which heads link them.
 
     seen: the picture on the page. Texts are plain; the script escapes them.
     """

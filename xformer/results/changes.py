@@ -109,7 +109,7 @@ class Examined:
 
     text: str  # what it writes, greedily
     trace: Trace
-    signs: dict[str, float | str]  # by the names of `explain.bugs.signs`
+    signs: dict[str, float | str]  # by the names of `parts.bugs.ask.signs`
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,7 +139,7 @@ class NearPair:
     source: str
     target: str
     origin: str  # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
-    similarity: float  # 0 to 1, `explain.learned`
+    similarity: float  # 0 to 1, `parts.learned.ask`
     more: int = 0  # further pairs of the same source
 
 

@@ -64,7 +64,7 @@ class Positions:
 
 OWN = Positions()  # the model's
 
-BUGS = ("after", "queries", "future", "zeroed", "positions", "unmixed")  # mistakes, made in `explain.bugs`
+BUGS = ("after", "queries", "future", "zeroed", "positions", "unmixed")  # mistakes, made in `parts.bugs.ask`
 WEIGHINGS = ("beta", "unscaled", "after", "queries", "zeroed")
 SCOPES = ("stack", "layer", "head")
 

@@ -57,7 +57,7 @@ class ModelService(Generic[Model]):
     def blocks(self) -> list[Block]:
         return blocks(self.model)
 
-    def _measured(self, read: Callable[[dict[str, Any]], T], otherwise: T) -> T:
+    def measured(self, read: Callable[[dict[str, Any]], T], otherwise: T) -> T:
         """What `read` finds in the metrics of the checkpoint; `otherwise` where they lack it, or have another form."""
         try:
             return read(self.metrics)

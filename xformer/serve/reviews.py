@@ -181,7 +181,7 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
 
     @property
     def calibration(self) -> Calibration | None:
-        return self._measured(lambda found: Calibration(**{
+        return self.measured(lambda found: Calibration(**{
             **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
 
     @property
@@ -189,7 +189,7 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
         def read(found: dict[str, Any]) -> list[PoolingScore]:
             texts = next((one["rows"] for one in found.get("scores", ()) if one["set"] == "imdb-validation"), 0)
             return [PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]]
-        return self._measured(read, [])
+        return self.measured(read, [])
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         line, _, warnings = self._prepare(text)

@@ -10,26 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from inspect import signature
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import torch
 
-from xformer.explain import bugs, learned, lenses, passes, path, quality, stream, weighing, why
+from xformer.explain import lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
-from xformer.explain.meanings import Meanings, reverse, shipped
+from xformer.explain.meanings import reverse
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
-from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
 from xformer.model import Transformer
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
 from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
-from xformer.results.inside import Learned, MeaningMap, MemoryScore, Neighbour
 from xformer.results.messages import Message, UserError, refusing
 from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
@@ -37,19 +35,19 @@ from xformer.results.questions import Answer, Question, Source, Target
 from xformer.results.training import History, Moments
 from xformer.results.translation import BeamTree, Candidate, LengthScore, Pieced, Translation
 from xformer.search import Hypothesis, check_prefix
+from xformer.serve.answers import Answers, of_pair
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Wait
 from xformer.serve.loaded import ModelService
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress, TranslationService
 from xformer.serve.text import Prepared, in_small_letters, one_line, prepare
-from xformer.strings import ASSETS
+from xformer.strings import of_parts
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
 SURER = 0.7  # nats by which the translation of a text in small letters must be likelier, for it to be read so
-SENTENCES = (220, 2_000)  # of the map of meanings
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
@@ -63,14 +61,13 @@ class Service(ModelService[Translator], TranslationService):
         super().__init__(loaded, device, precision)
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
         self._decoder = Decoder(self.model)
-        self._contexts: Contexts | None = None
-        self._making_contexts = threading.Lock()
-        self._meanings, self._making_meanings = dict[tuple[str, int], Meanings](), threading.Lock()
+        self.kept: dict[Any, Any] = {}  # what answers make of the model once, by names of their own
+        self._locks: dict[str, threading.Lock] = {}
 
     def close(self) -> None:
         """Answer the queued requests, stop the decoding thread, and give the memory back."""
         self._decoder.close()
-        del self.model, self._contexts, self._meanings
+        del self.model, self.kept
         if self.device.type != "cpu":
             getattr(torch, self.device.type).empty_cache()
         give_back()  # it returned 200 MB after ten models
@@ -79,7 +76,7 @@ class Service(ModelService[Translator], TranslationService):
 
     @property
     def best_head(self) -> Head:
-        layer, head = self._measured(lambda found: [int(found["alignment"]["best"][of]) for of in ("layer", "head")],
+        layer, head = self.measured(lambda found: [int(found["alignment"]["best"][of]) for of in ("layer", "head")],
                                      [0, 0])
         layers = self.info.layers("cross")
         known = 1 <= layer <= layers and 1 <= head <= self.info.n_heads
@@ -90,18 +87,18 @@ class Service(ModelService[Translator], TranslationService):
             rates = found["alignment"]["alignment_error_rate"]
             predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
             return predicted, given
-        return self._measured(read, None) if head.stack == "cross" else None
+        return self.measured(read, None) if head.stack == "cross" else None
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]
+        return self.measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]
                                              if bucket["bleu"] is not None], [])
 
     @property
     def guess_bound(self) -> float:
         """The mean log-probability of a piece below which a translation counts as a guess, as `research evaluate
         guesses --save` fitted it; LEAST if it did not."""
-        return self._measured(lambda found: float(found["guesses"]["bound"]), LEAST)
+        return self.measured(lambda found: float(found["guesses"]["bound"]), LEAST)
 
     @property
     def history(self) -> History | None:
@@ -112,7 +109,7 @@ class Service(ModelService[Translator], TranslationService):
         return recorded.read_moments(self.folder)
 
     @property
-    def _transformer(self) -> Transformer:
+    def transformer(self) -> Transformer:
         """The model, for methods that need a transformer. Raises UserError if it is another kind."""
         if not isinstance(self.model, Transformer):
             raise UserError(Message.of("error_recurrent", model=self.info.name))
@@ -121,7 +118,7 @@ class Service(ModelService[Translator], TranslationService):
     def _intervention(self, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
         """The change to a pass that leaves out some heads or takes other positions. Raises UserError."""
         missing = frozenset(off)
-        return intervene(self._transformer, missing, positions) if missing or positions != OWN else passes.UNCHANGED
+        return intervene(self.transformer, missing, positions) if missing or positions != OWN else passes.UNCHANGED
 
     # Translation
 
@@ -283,7 +280,7 @@ class Service(ModelService[Translator], TranslationService):
                 return None
             share = quality.estimate(fitted["weights"], quality.features(len(pieces), best))
             return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
-        return self._measured(reckon, None)
+        return self.measured(reckon, None)
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -296,7 +293,7 @@ class Service(ModelService[Translator], TranslationService):
     # Looking inside
 
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
-        return self._traced(self._source(source), self._target(target), self._intervention(off, positions))
+        return self._traced(self.read(source), self._target(target), self._intervention(off, positions))
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
@@ -307,7 +304,7 @@ class Service(ModelService[Translator], TranslationService):
             sources = [self._prepare(text) for text in (first, second) if isinstance(text, str)]
             new = iter(self._translated(wait, sources, options, max_length=max_length) if sources else [])
             one, other = (next(new) if isinstance(text, str) else text for text in (first, second))
-            pairs = [self._pair(translation, translation.best.tokens) for translation in (one, other)]
+            pairs = [self.pair(translation, translation.best.tokens) for translation in (one, other)]
             traces = self.trace(one, one.best.tokens), self.trace(other, other.best.tokens)
             with self.guard.work(), torch.inference_mode():
                 crossed = [tuple(passes.log_probs(self.model, [pairs[i].source], pairs[1 - i])[0].tolist())
@@ -323,7 +320,7 @@ class Service(ModelService[Translator], TranslationService):
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
-            return passes.embed(self._transformer, sources)
+            return passes.embed(self.transformer, sources)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         usual = self._prepare(text).tokens
@@ -333,7 +330,7 @@ class Service(ModelService[Translator], TranslationService):
     # Answers that need more than passes over a pair
 
     def _move(self, asked: questions.Move) -> Moved:
-        original = self._source(asked.source, asked.options, asked.max_length)
+        original = self.read(asked.source, asked.options, asked.max_length)
         changed = original if asked.seed is None else self._prepare(shuffle(original.text, asked.seed))
         target, change = self._target(asked.target), self._intervention(positions=asked.positions)
         with self.guard.enter() as wait:
@@ -341,12 +338,12 @@ class Service(ModelService[Translator], TranslationService):
             return Moved(found, self._traced(original, target), self._traced(changed, target, change), changed.text)
 
     def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
-        source = self._source(asked.source, asked.options, asked.max_length)
+        source = self.read(asked.source, asked.options, asked.max_length)
         target, options = self._target(asked.target), asked.options or Options()
         longest = min(self._limit(source.tokens, asked.max_length), len(target) + MOST_MORE)
         with self.guard.work():
-            began, heads = time.perf_counter(), weighing.heads(self._transformer, asked.change, len(target) + 1)
-            hypotheses = weighing.translate(self._transformer, [*source.tokens, EOS], options, longest, heads,
+            began, heads = time.perf_counter(), weighing.heads(self.transformer, asked.change, len(target) + 1)
+            hypotheses = weighing.translate(self.transformer, [*source.tokens, EOS], options, longest, heads,
                                             asked.change)
             found = self._translation(source, hypotheses, began, options, asked.max_length)
         return Reweighed(found, self._traced(source, target), self._traced(source, target, Intervention(heads=heads)))
@@ -355,7 +352,7 @@ class Service(ModelService[Translator], TranslationService):
         options = asked.options or Options()
         if options.sampling:
             raise UserError(Message.of("error_tree_sampling"))
-        source = self._source(asked.source, options, asked.max_length)
+        source = self.read(asked.source, options, asked.max_length)
         limit = self._limit(source.tokens, asked.max_length, asked.prefix)
         with self.guard.work():
             began = time.perf_counter()
@@ -364,55 +361,23 @@ class Service(ModelService[Translator], TranslationService):
         return BeamTree(found, tuple(branches), tuple(self.tokenizer.pieces([branch.token for branch in branches])))
 
     def _translate_by_layer(self, asked: questions.TranslateByLayer) -> tuple[Candidate, ...]:
-        tokens = self._source(asked.source, asked.options, asked.max_length).tokens
+        tokens = self.read(asked.source, asked.options, asked.max_length).tokens
         limit = self._limit(tokens, asked.max_length)
         with self.guard.work():
-            found = lenses.translate_by_layer(self._transformer, tokens, asked.options, limit)
+            found = lenses.translate_by_layer(self.transformer, tokens, asked.options, limit)
         return tuple(map(self._candidate, found))
-
-    def _nearest_contexts(self, asked: questions.NearestContexts) -> list[Neighbour]:
-        tokens, model = self._source(asked.source).tokens, self._transformer
-        if not (0 <= asked.position < len(tokens) and 0 <= asked.layer <= self.info.n_layers):
-            raise UserError(Message.of("error_context", position=asked.position + 1, pieces=len(tokens),
-                                       layer=asked.layer, layers=self.info.n_layers))
-        with self.guard.work() as pause, self._making_contexts:
-            if self._contexts is None:  # made once, in half a second
-                sentences = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
-                self._contexts = Contexts(model, self.tokenizer, sentences, pause)
-            return self._contexts.nearest(tokens, asked.position, asked.layer, asked.count)
-
-    def _map_meanings(self, asked: questions.MapMeanings, tell: Progress | None) -> MeaningMap:
-        model, stack, key = self._transformer, asked.stack, (asked.stack, asked.sentences)
-        layers = {"encoder": self.info.n_layers, "decoder": self.info.n_decoder_layers}.get(stack, -1)
-        if not (asked.pairs and 0 <= asked.layer <= layers and asked.sentences in SENTENCES):
-            raise UserError(f"There is no map of {asked.sentences} sentences and {len(asked.pairs)} own ones after "
-                            f"layer {asked.layer} of the stack {stack[:20]!r}.")
-        pairs = [self._pair(*pair) for pair in asked.pairs]
-        with self._making_meanings, self.guard.work() as pause:  # in this order: who waits for a map has no turn yet
-            if key not in self._meanings:
-                self._meanings[key] = Meanings(model, self.tokenizer, shipped(model, self.tokenizer, *key), stack,
-                                               pause, tell)
-            return self._meanings[key].map(Meanings(model, self.tokenizer, pairs, stack), asked.layer, asked.word)
-
-    def _nearest_pairs(self, asked: questions.NearestPairs, tell: Progress | None) -> Learned:
-        if (side := learned.SIDES.get((self.info.source, self.info.target))) is None:
-            raise UserError(Message.of("learned_language", model=self.info.name))
-        none, text = list[MemoryScore](), self._source(asked.text).text
-        scores = self._measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none)
-        with learned.LOCK, self.guard.work() as pause:
-            if side not in learned.KEPT:
-                learned.KEPT[side] = learned.Index(
-                    learned.known(side), side, lambda *now: (pause(), tell and tell(*now)))
-                give_back()  # 30 MB
-            return replace(learned.KEPT[side].nearest(text), scores=tuple(scores))
 
     # What answers are made of
 
-    def _pair(self, source: Source, target: Target) -> Pair:
-        """The tokens of a pass over a source and a target. Raises UserError."""
-        return Pair.of(self._source(source).tokens, self._target(target))
+    def lock(self, name: str) -> threading.Lock:
+        """Return the lock under which something is made and put into `kept`."""
+        return self._locks.setdefault(name, threading.Lock())
 
-    def _source(self, source: Source, options: Options | None = None, max_length: int | None = None) -> Prepared:
+    def pair(self, source: Source, target: Target) -> Pair:
+        """The tokens of a pass over a source and a target. Raises UserError."""
+        return Pair.of(self.read(source).tokens, self._target(target))
+
+    def read(self, source: Source, options: Options | None = None, max_length: int | None = None) -> Prepared:
         """A text in the form in which a translation with such options reads it; a `Translation` brings its pieces.
         Raises UserError."""
         if isinstance(source, str):
@@ -448,55 +413,31 @@ class Service(ModelService[Translator], TranslationService):
         return replace(trace, origin=origin)
 
 
-Answering = Callable[[Service, Any, Progress | None], Any]
-
-
-def _of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
-    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too.
-
-    The parameters of `answer` say what it is given: the model, its tokenizer, the pair, what to call between passes and
-    with the progress, and fields of the question.
-    """
-    wanted = signature(answer).parameters
-
-    def answered(service: Service, asked: questions.OfPair[Any], progress: Progress | None) -> Any:
-        pair = service._pair(asked.source, asked.target)
-        with service.guard.work() as pause:
-            given = {**vars(asked), "model": service.model if any_model else service._transformer, "pair": pair,
-                     "tokenizer": service.tokenizer, "pause": pause, "progress": progress}
-            return answer(**{name: given[name] for name in wanted})
-    return answered
+def _of_parts() -> Answers:
+    """Gather the answers of the parts of the page: ANSWERS of each ask.py."""
+    found: Answers = {}
+    for path in of_parts("ask.py"):
+        found |= import_module(f"xformer.parts.{path.parent.name}.ask").ANSWERS
+    return found
 
 
 # The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
-ANSWERS: dict[type[Question[Any]], Answering] = {
-    questions.WalkHead: _of_pair(passes.walk),
-    questions.Begin: _of_pair(passes.begin),
-    questions.WalkAdditive: _of_pair(passes.walk_additive, any_model=True),
-    questions.Follow: _of_pair(stream.follow),
-    questions.Occlude: _of_pair(passes.occlude, any_model=True),
-    questions.RankHeads: _of_pair(passes.head_effects),
-    questions.ReadDecoder: _of_pair(lenses.decoder_readings),
-    questions.Force: _of_pair(lenses.teacher_forcing, any_model=True),
-    questions.SweepBeta: _of_pair(weighing.sweep),
-    questions.MeasureReach: _of_pair(
-        lambda model, tokenizer, pair, pause: path.reach(model, tokenizer, pair.source, pause), any_model=True),
-    questions.AskWhy: _of_pair(why.answer),
-    questions.SwapHeads: lambda service, q, tell: _of_pair(lambda model, tokenizer, pair, pause: why.swapped(
-        model, pair, q.step, why.rival_of(tokenizer, pair, q.step, q.rival), service._pair(q.twin, q.target).source,
-        pause))(service, q, tell),
-    questions.TellSides: _of_pair(why.sources),
-    questions.Examine: _of_pair(bugs.examine),
+ANSWERS: Answers = {
+    questions.WalkHead: of_pair(passes.walk),
+    questions.Begin: of_pair(passes.begin),
+    questions.WalkAdditive: of_pair(passes.walk_additive, any_model=True),
+    questions.Follow: of_pair(stream.follow),
+    questions.Occlude: of_pair(passes.occlude, any_model=True),
+    questions.RankHeads: of_pair(passes.head_effects),
+    questions.ReadDecoder: of_pair(lenses.decoder_readings),
+    questions.Force: of_pair(lenses.teacher_forcing, any_model=True),
+    questions.SweepBeta: of_pair(weighing.sweep),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),
     questions.GrowTree: lambda service, q, _: service._grow_tree(q),
     questions.TranslateByLayer: lambda service, q, _: service._translate_by_layer(q),
     questions.EmbedSource: lambda service, q, _: passes.embedded(
-        service._transformer, service.tokenizer, service._source(q.source).tokens),
-    questions.NearestPieces: lambda service, q, _: nearest_pieces(
-        service._transformer, service.tokenizer, q.piece, q.count),
-    questions.NearestContexts: lambda service, q, _: service._nearest_contexts(q),
-    questions.MapMeanings: lambda service, q, tell: service._map_meanings(q, tell),
-    questions.NearestPairs: lambda service, q, tell: service._nearest_pairs(q, tell),
-    questions.Reverse: lambda service, q, _: reverse(service._transformer, service._source(q.source).tokens),
+        service.transformer, service.tokenizer, service.read(q.source).tokens),
+    questions.Reverse: lambda service, q, _: reverse(service.transformer, service.read(q.source).tokens),
+    **_of_parts(),
 }

@@ -379,3 +379,6 @@ def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
         if "value" in update:
             steps[1][component] = update["value"]
     yield from steps
+
+
+BEAM = Whole(5, 1, 16)  # hypotheses that a search keeps, on the page and in the API

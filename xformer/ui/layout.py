@@ -110,7 +110,7 @@ class Layout(dict[str, Any]):
     def folded(self, key: str, pictures: Pictures | None = None, name: str = "") -> Iterator[gr.Accordion]:
         """Lay out a part that is closed at first, with its question. pictures: get an input, "{name or key}_open",
         that tells whether it is open."""
-        with gr.Accordion(self.say(places.NAMES[key]), open=False, elem_classes=f"at-{key}") as fold:
+        with gr.Accordion(self.say(places.names()[key]), open=False, elem_classes=f"at-{key}") as fold:
             places.question(self.language, key)
             yield fold
         if pictures is not None:

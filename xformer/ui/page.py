@@ -15,30 +15,17 @@ from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import ENGLISH, SPANISH, Language, leftwards
-from xformer.ui import lessons, positions
-from xformer.ui import steps as decoding
-from xformer.ui import translate as translation
-from xformer.ui.attention import tab as attention
-from xformer.ui.compare import bleu, lecture, sentences, two_models
+from xformer.ui import lessons
 from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.model import architecture, bugs, meanings, sizes, vocabulary, whole_pass
-from xformer.ui.parts import Parts
+from xformer.ui.parts import tabs as tabs_of
 from xformer.ui.places import overview
-from xformer.ui.principles import tab as walkthrough
-from xformer.ui.sentiment import judging, reading, writing
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Listener, Page, TabModule, View, examples
-from xformer.ui.training import beginning, forming, generations, learned, live, path, recorded
 
-TABS: Sequence[TabModule] = (
-    translation, attention, decoding,
-    Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
-    Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
-    Parts("training", "part", (generations, beginning, live, recorded, forming, path, learned), generations.first),
-    Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary, meanings)))
+TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.

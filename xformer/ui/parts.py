@@ -1,49 +1,66 @@
-"""Tabs that are made of parts and show one part at a time."""
+"""Tabs made of parts, as `xformer.parts.TABS` says: one that shows a part at a time, or one part that holds others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import gradio as gr
 
+from xformer import parts
 from xformer.ui.components import script
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import question
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.tabs import Page, Tab, TabModule
+
+# The module of a part, part.py in its folder, has an ID and `build(part: Layout)`, called inside it; and, where they
+# apply, OF_SENTENCE: whether it shows something of the sentence of the page, so that a new one opens it again; FOLDS:
+# what it lays out folded, each a key and the key of the text that names it; NAME: the key of its own name, where a tab
+# holds it folded; is_here(page): whether a page that names no part may begin with it.
 
 
-class Part(Protocol):
-    """A module of a part of a tab; its title's key is "part_" and its ID. Where it shows something of the sentence on
-    the page, so that a new sentence opens it again, its OF_SENTENCE is true."""
+def modules(tab: parts.Tab) -> list[ModuleType]:
+    """Load the modules of the parts of a tab."""
+    return [import_module(f"{parts.__name__}.{name}.part") for name in tab.parts]
+
+
+def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
+    """Make the tabs of a table; those without parts are left out."""
+    return [Parts(name, tab, modules(tab)) if tab.choice else Whole(name, modules(tab))
+            for name, tab in table.items() if tab.parts]
+
+
+@dataclass(eq=False)
+class Whole:
+    """A tab that is one part, which holds the others, as `tabs.TabModule`."""
 
     ID: str
+    parts: Sequence[Any]
 
-    def build(self, part: Layout) -> None:
-        """Lay the part out; called inside it."""
+    def build(self, page: Page) -> Tab:
+        """Lay the tab out; called inside it."""
+        first, *inside = self.parts
+        made: Tab = first.build(page, inside) if inside else first.build(page)
+        return made
 
 
 @dataclass(eq=False)
 class Parts:
-    """A tab, as `tabs.TabModule`: a choice of parts, and the part that is chosen.
-
-    key: of the choice, in the address. first: finds the ID of the part that is shown where the address names none, if
-    that is not the first.
-    """
+    """A tab that shows one of its parts, as `tabs.TabModule`: a choice, and the part that is chosen."""
 
     ID: str
-    key: str
-    parts: Sequence[Part]
-    first: Callable[[Page], str] | None = None
-    own_field: bool = False
-    each: str = "part_{}"  # the key of the text that names a part
+    tab: parts.Tab
+    parts: Sequence[Any]
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
         ids, tab = [module.ID for module in self.parts], Layout(page, self.ID)
-        first = self.first(page) if self.first else ids[0]
+        here = [module.ID for module in self.parts if not hasattr(module, "is_here") or module.is_here(page)]
+        first = (here or ids)[0]
         with gr.Row(elem_classes="controls parts"):
-            part = tab.choice(self.key, ids, first, self.each, "part", container=False)
+            part = tab.choice(self.tab.choice, ids, first, self.tab.name, "part", container=False)
         columns, opened = [], []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
@@ -60,4 +77,4 @@ class Parts:
         of_sentence = [module.ID if getattr(module, "OF_SENTENCE", False) else None for module in self.parts]
         page.translation.change(None, [page.tab, part, *opened], opened,
                                 js=script("countPartOpening", of_sentence, self.ID), **QUIET)
-        return Tab(tab.controls, tab.views, self.own_field)
+        return Tab(tab.controls, tab.views, self.tab.own_field)

@@ -4,12 +4,17 @@ A part's question is its first line. assets/places.js opens the overview, search
 the fragment of an address names, such as /?tab=principles#store.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from itertools import chain
+from typing import Any
 
 import gradio as gr
 
+from xformer import parts
 from xformer.figures.templates import fill
 from xformer.lessons.terms import entries, linked
 from xformer.strings import Language
@@ -30,53 +35,41 @@ class Place:
     folded: bool = False
 
 
-def _folded(*names: tuple[str, str], **address: str) -> tuple[Place, ...]:
-    return tuple(Place(key, name, address, folded=True) for key, name in names)
+@cache
+def places() -> Mapping[str, tuple[Place, ...]]:
+    """List the places of all parts by the ids of their tabs."""
+    return {name: tuple(_of_tab(tab)) for name, tab in parts.TABS.items() if tab.parts}
 
 
-def _chosen(control: str, text: str, *keys: str) -> tuple[Place, ...]:
-    """Parts of which a control shows one. text: the key of the text that names a part, with {} for its own key."""
-    return tuple(Place(key, text.format(key), {control: key}) for key in keys)
+def _of_tab(tab: parts.Tab) -> Iterator[Place]:
+    """List the places of a tab: its parts, and what each lays out folded."""
+    modules: list[Any] = [import_module(f"{parts.__name__}.{name}.part") for name in tab.parts]
+    folds = [_folds(module, {tab.choice: module.ID} if tab.choice else {}) for module in modules]
+    for module, inside in zip(modules, folds, strict=True):
+        if hasattr(module, "PLACES"):
+            yield from module.PLACES
+        elif tab.choice:
+            yield Place(module.ID, tab.name.format(module.ID), {tab.choice: module.ID})
+        elif hasattr(module, "NAME"):
+            yield Place(module.ID, module.NAME, folded=module is not modules[0])
+        if not tab.choice:
+            yield from inside
+    if tab.choice:
+        yield from chain(*folds)
 
 
-PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
-    "translate": (Place("translate", "tab_translate"), *_folded(
-        ("reference", "reference_title"), ("back", "back_title"))),
-    "attention": (Place("attention", "tab_attention"), *_folded(
-        ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
-        ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
-    "decoding": _chosen("decode", "decode_{}", "steps", "yours", "layers", "why"),
-    "pairs": (*_chosen("pairs_part", "pairs_part_{}", "sentences", "models", "bleu", "lecture"),
-              *_folded(("same-head", "models_apart"), pairs_part="models"),
-              *_folded(("brevity", "bleu_brevity_part"), pairs_part="bleu")),
-    "sentiment": (*_chosen("review_part", "part_{}", "judge", "maps", "writer"),
-                  *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
-                           ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
-                           review_part="judge"),
-                  *_folded(("tuned", "maps_compare"), review_part="maps"),
-                  *_folded(("likelier", "lm_two"), review_part="writer")),
-    "positions": (Place("positions", "pos_title_change"), *_folded(
-        ("pos-table", "pos_part_table"), ("pos-sentence", "pos_title_sentence"), ("pos-lengths", "pos_title_lengths"))),
-    "principles": (Place("principles", "first_title_scores"), *_folded(
-        ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
-        ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
-        ("slice", "first_title_slice"), ("initial", "first_title_initial"), ("additive", "first_title_additive"),
-        ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming", "path",
-                         "learned"),
-                 *_folded(("scores", "gen_scores"), ("trained", "gen_trained"), ("costs", "gen_costs"),
-                          part="generations"),
-                 *_folded(("settings", "live_more"), part="live"),
-                 *_folded(("errors", "form_plot_errors"), part="forming")),
-    "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "sizes", "vocabulary",
-                       "meanings"),
-              *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
-                       model_part="architecture"),
-              *_folded(("blocks", "sizes_blocks"), model_part="sizes"),
-              *_folded(("ways", "vocab_ways"), model_part="vocabulary")),
-}
+def _folds(module: Any, address: Mapping[str, str]) -> list[Place]:
+    """List what a part lays out folded. address: what opens the part."""
+    return [Place(key, text, address, folded=True) for key, text in getattr(module, "FOLDS", ())]
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """Return by its key the key of the text that names a place."""
+    return {place.key: place.name for those in places().values() for place in those}
+
+
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
-NAMES = {place.key: place.name for places in PLACES.values() for place in places}
 
 
 def question(language: Language, key: str) -> gr.HTML:
@@ -95,4 +88,4 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
 
 def overview(language: Language) -> gr.HTML:
     """Lay out the button that opens the overview of all parts, and the overview."""
-    return canvas("places.js", fill("places.overview", language, places=PLACES) + entries(language), "places")
+    return canvas("places.js", fill("places.overview", language, places=places()) + entries(language), "places")

@@ -14,8 +14,8 @@ from xformer.results import Head, Message, Options, UserError
 from xformer.serve.protocol import ReviewService, TranslationService
 from xformer.strings import ENGLISH
 from xformer.ui import heads as of_model
+from xformer.ui.controls import BEAM
 from xformer.ui.server import gradio_private
-from xformer.ui.translate import BEAM
 
 log = logging.getLogger(__name__)
 

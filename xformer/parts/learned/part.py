@@ -1,0 +1,49 @@
+"""Part of the Training tab: the training pairs nearest to the page's sentence, and how likely they are beside it."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.doubts import sureness
+from xformer.figures.templates import fill
+from xformer.parts.learned import draw as figures
+from xformer.results import Force, NearestPairs, Translation, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import script
+from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.layout import Layout
+
+ID = "learned"
+OF_SENTENCE = True
+
+
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    part.status()
+    part.look("learned_look")
+    part["found"], part["shown"] = part.table("learned-pairs"), gr.State()
+    gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
+    part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
+        **part.listener(run, "found", "shown", problem="problem", only_here=True), trigger_mode="always_last",
+        api_visibility="private", show_progress_on=[part["found"]])
+
+
+@refused(found="", shown=None)
+@needs(translation="no_trace")
+def run(service: TranslationService, language: Language, *, part: str, translation: Translation,
+        shown: Translation | None, progress: Any) -> Iterator[dict[str, Any]]:
+    """Find the pairs nearest to the page's sentence, then score the nearest; once a translation, where it is seen."""
+    if part != ID or shown is translation:
+        yield {}
+        return
+    found = service.ask(NearestPairs(translation.source), lambda done, of: progress((done, of)))
+    yield {"found": figures.table(found, translation, service.info, None, language)}
+    scored = None
+    with suppress(UserError):  # one that is too long for the model has no scores
+        for one in found.near[:1]:
+            scored = (sureness(service.ask(Force(one.source, one.target)).log_probs),
+                      sureness(service.translate(one.source, translation.alone).best.log_probs))
+    yield {"found": figures.table(found, translation, service.info, scored, language), "shown": translation}

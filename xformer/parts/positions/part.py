@@ -1,0 +1,293 @@
+"""The Positions tab: a sentence without its positions, the sinusoidal table, why it works, and how far it carries."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import gradio as gr
+import numpy as np
+
+from xformer.explain import positions as explain
+from xformer.figures import head_payload
+from xformer.figures.attention import Choice
+from xformer.parts.positions import draw as figures
+from xformer.results import BASES as LIMITS
+from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
+from xformer.results.questions import EmbedSource, Move
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import script
+from xformer.ui.controls import Real, Several, Switch, Values, Whole, one_head
+from xformer.ui.handlers import LATEST, QUIET, needs, refused
+from xformer.ui.layout import Layout
+from xformer.ui.pictures import Pictures
+from xformer.ui.places import note, question
+from xformer.ui.tabs import Page, Tab, View, opened_by
+
+ID = "positions"
+NAME = "pos_title_change"
+FOLDS = (
+    ("pos-table", "pos_part_table"),
+    ("pos-sentence", "pos_title_sentence"),
+    ("pos-lengths", "pos_title_lengths"),
+)
+BASES = (100.0, 1_000.0, 10_000.0)  # the last is that of the paper
+LENGTH = Whole(64, 8, 200)  # of the table
+WIDTHS = (4, 512)  # d_model: least, most
+POWERS = (1.0, 5.0)  # of ten: the base
+MOST_STEPS = 20
+MOST_CURVES = 6
+NOISE = np.linspace(0, 3, 31)
+SIZE = ("length", "d_model", "base_power")  # keys of the controls that all pictures of the table depend on
+
+
+def dimensions_of(_: TranslationService, so_far: Values) -> Several:
+    """The dimensions of the table that are drawn as curves."""
+    middle = so_far["d_model"] // 4 * 2
+    return Several((0, 1, middle, middle + 1), so_far["d_model"] - 1, MOST_CURVES)
+
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it: one's own sentence without its positions, and the other parts closed."""
+    language, part, every = page.language, Layout(page, ID), Layout(page)
+    question(language, ID)
+    experiment = _experiment(page)
+    pictures = part.pictures(f"{ID}.sentence")
+    pictures.fact("embedded", embed)
+    with gr.Column(elem_classes="folds"):
+        table = _table(part)
+        with part.folded("pos-sentence", pictures, "sentence"):
+            gr.HTML(figures.heading("sentence", language))
+            problem = part.status()
+            pictures.add("sentence", part.plot("pos-sentence"), figures.sentence, seen="sentence_open")
+            pictures.add("beside", gr.HTML(elem_classes="summary"), figures.beside, seen="sentence_open")
+        with part.folded("pos-lengths", pictures, "lengths"):
+            part.note("pos_text_lengths")
+            with gr.Column(visible=bool(page.service.length_scores)) as measured:
+                pictures.add("carried", gr.HTML(elem_classes="summary carried"), lambda service, language: (
+                    figures.carried(service.length_scores, language)), seen="lengths_open")
+                pictures.add("lengths", part.plot("pos-lengths"), lambda service, language: (
+                    figures.lengths(service.length_scores, language) if service.length_scores else None),
+                    seen="lengths_open")
+            with gr.Column(visible=not page.service.length_scores) as unmeasured:
+                gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m research evaluate lengths --pairs '
+                        "dev.tsv --train DIR --save</code></p>")
+    page.pictures[ID].listen(None, page.opened[ID].change, by_change=SIZE)
+    pictures.listen(problem, page.translation.change, how=QUIET)
+    every.include(part)
+    every.include(experiment)
+    return Tab(every.controls, {
+        "table": opened_by(part.controls, table),
+        "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
+        "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
+
+
+def _table(part: Layout) -> gr.Accordion:
+    """Lay out the sinusoidal table, and why it works; -> what it stands in. The pictures beside the sliders come first,
+    and none needs a model."""
+    language, page = part.language, part.page
+    pictures = part.pictures(ID, ask=page.always(page.models), in_turn=True)
+    pictures.fact("base", base_of)
+    pictures.fact("turn", turn)
+    with part.folded("pos-table", pictures, "table") as table:
+        gr.HTML(figures.heading("table", language))
+        with gr.Row(elem_classes="controls"):
+            part.control("length", LENGTH, gr.Slider, "pos_length", min_width=200)
+            # By default those of the model.
+            part.control("d_model", lambda service, _: Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2),
+                         gr.Slider, "pos_width", min_width=200)
+            part.control("base_power", lambda service, _: Real(
+                math.log10(service.info.position_base), *POWERS, step=0.05), gr.Slider, "pos_power", "pos_power_info",
+                min_width=200)
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                pictures.add("table", part.plot("pos-table"), lambda length, d_model, base, language: (
+                    figures.table(explain.table(length, d_model, base), base, language)), seen="table_open")
+            with gr.Column(min_width=300):
+                pictures.add("curves", part.plot("pos-curves"), draw_curves, seen="table_open")
+                part.control("dimensions", dimensions_of, gr.Dropdown, "pos_dimensions", multiselect=True,
+                             max_choices=MOST_CURVES)
+        _why(part, pictures)
+    # In the browser: a control is redrawn without being asked for.
+    following = [part["dimensions"], part["pair"]]
+    part["d_model"].input(None, [part["d_model"], *following], following, js=script("fitWidth"), **LATEST)
+    return table
+
+
+def _why(part: Layout, pictures: Pictures) -> None:
+    """Lay out why the table works."""
+    def late(name: str, component: gr.HTML, draw: Callable[..., Any]) -> None:
+        pictures.add(name, component, draw, seen="table_open", late=True)
+
+    def heading(name: str) -> None:
+        gr.HTML(figures.heading(name, part.language))
+
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            heading("waves")
+            late("waves", part.plot("pos-waves"), lambda length, d_model, base_power, language: (
+                figures.wavelengths(d_model, _bases(base_power), length, language)))
+        with gr.Column(min_width=300):
+            heading("distance")
+            late("distances", part.plot("pos-distance"), lambda length, d_model, base_power, language: (
+                figures.distances(_tables(length, d_model, base_power), language)))
+    late("compared", gr.HTML(elem_classes="tables"), lambda length, d_model, base_power, language: (
+        figures.bases(_tables(length, d_model, base_power), language)))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            heading("rotation")
+            with gr.Row(elem_classes="controls"):
+                part.control("pair", lambda _, so_far: Whole(
+                    min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1), gr.Slider, "pos_pair_label",
+                    min_width=140)
+                part.control("position", Whole(2, 0, LENGTH.most), gr.Slider, "pos_from", min_width=140)
+                part.control("steps", Whole(3, 0, MOST_STEPS), gr.Slider, "pos_steps", min_width=140)
+            late("circle", part.plot("pos-rotation"), draw_rotation)
+            late("proof", gr.HTML(elem_classes="summary"), check_rotation)
+        with gr.Column(min_width=300):
+            heading("noise")
+            late("confusion", part.plot("pos-noise"), lambda length, d_model, base_power, language: figures.confusion(
+                {base: _confusion(length, d_model, base) for base in _bases(base_power)}, NOISE, length, d_model,
+                language))
+
+
+def base_of(base_power: float) -> float:
+    """The base from its power of ten, exact where it is one of the presets."""
+    base = 10 ** float(base_power)
+    return next((known for known in BASES if math.isclose(known, base, rel_tol=1e-3)), round(base, 1))
+
+
+def _bases(power: float) -> list[float]:
+    """The bases that are compared: the presets, and the one that is chosen."""
+    return sorted({*BASES, base_of(power)})
+
+
+class Turn(NamedTuple):
+    """A pair of dimensions that is turned from a position by some steps."""
+
+    pair: int
+    position: int
+    steps: int
+
+
+def turn(length: int, d_model: int, pair: int, position: int, steps: int) -> Turn:
+    """Keep what is turned inside the table: positions beyond it are the last that fit."""
+    steps = min(steps, length - 1)
+    return Turn(min(pair, d_model // 2 - 1), min(position, length - 1 - steps), steps)
+
+
+def draw_curves(length: int, d_model: int, base: float, dimensions: Sequence[int], language: Language) -> Any:
+    """Draw some dimensions as curves, the first one where none of them is in the table."""
+    kept = [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
+    return figures.curves(explain.table(length, d_model, base), kept, base, language)
+
+
+def _tables(length: int, d_model: int, base_power: float) -> dict[float, np.ndarray]:
+    return {base: explain.table(length, d_model, base) for base in _bases(base_power)}
+
+
+def draw_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> Any:
+    """Draw the turn of one pair."""
+    return figures.rotation(explain.table(length, d_model, base), *turn, base, language)
+
+
+def check_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> str:
+    """Say how exact the turn is."""
+    return figures.checked(explain.table(length, d_model, base), turn.pair, turn.steps, base, language)
+
+
+@lru_cache(16)
+def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
+    """How often noise makes one position be taken for another."""
+    return explain.confusion(explain.table(length, d_model, base), NOISE)
+
+
+@needs(translation="no_trace")
+def embed(service: TranslationService, translation: Translation) -> Any:
+    """The vectors that the encoder is given for the sentence on the page."""
+    return service.ask(EmbedSource(translation.source))
+
+
+# The properties of controls that are shown only for some values of others.
+SHOWN = {"shift": lambda values: {"visible": values["positions"] == "shift"},
+         "base": lambda values: {"visible": values["positions"] == "base"},
+         "seed": lambda values: {"visible": values["shuffle"]}}
+
+
+def _experiment(page: Page) -> Layout:
+    """Lay out the part that translates again with other positions, or the words in another order; -> it."""
+    language, part = page.language, Layout(page, ID)
+    pictures = part.pictures(f"{ID}.change", cleared=NO_CHANGE)
+    change = pictures.input("change", gr.State())
+    pictures.fact("moved", make_change)
+    pictures.fact("both_maps", both_maps)
+    pictures.follow(lambda change: None if change is None else {})
+    with gr.Row(elem_classes="experiment"):
+        with gr.Column(scale=7, min_width=320):
+            result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            kind = part.choice("positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind")
+            shift = part.control("shift", Whole(5, 0, MOST_SHIFT), gr.Number, "pos_shift", properties=SHOWN["shift"],
+                                 precision=0)
+            base = part.number("base", Real(1_000, *LIMITS), "pos_base", properties=SHOWN["base"], precision=None)
+            shuffle = part.control("shuffle", Switch(), gr.Checkbox, "pos_shuffle")
+            seed = part.number("seed", Whole(1, 0, 999_999), "pos_seed", properties=SHOWN["seed"])
+            compare = part.control("compare", one_head(language), gr.Dropdown, "pos_head")
+            button = gr.Button(language.say("pos_run"), variant="primary")
+            gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
+                    f'{note(language, "pos_text_change")}</details>')
+    pictures.add("result", result, lambda moved, translation, language: figures.moved(
+        moved, translation.best.text, language))
+    pictures.add_all("both_maps", part.beside(part.map, {"before": "pos-before", "after": "pos-after"},
+                                              "detail maps-of-all"))
+    gr.on([kind.change, shuffle.change], **part.listener(show, *SHOWN, ask=page.always(None)), **LATEST)
+    gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
+           base.submit, seed.submit], **pictures.listener(result, ask_for, outputs={"change": change}),
+          trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
+    compare.input(**pictures.listener(result, outputs={"change": change}), **QUIET)
+    return part
+
+
+def show(_: None, language: Language, *, positions: str, shuffle: bool) -> dict[str, Any]:
+    """Show the numbers that the chosen change takes, and hide the others."""
+    values = {"positions": positions, "shuffle": shuffle}
+    return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
+
+
+class Change(NamedTuple):
+    """What is asked for: other positions, and another order of the words by a seed; None for their own."""
+
+    positions: Positions
+    seed: int | None
+
+
+NO_CHANGE: dict[str, Any] = {"change": None, "before": None, "after": None}
+
+
+@refused(**NO_CHANGE)
+def ask_for(service: TranslationService, language: Language, *, change: Change | None, positions: str,
+            shift: float | None, base: float | None, shuffle: bool, seed: float | None) -> dict[str, Any]:
+    """Ask for other positions, or for the words in another order, unless that is asked for already."""
+    if positions == "own" and not shuffle:
+        raise UserError(Message.of("pos_unchanged"))
+    value = {"shift": shift, "base": base}.get(positions, 0)
+    if value is None:
+        raise UserError(Message.of("pos_no_number"))
+    asked = Change(Positions(positions, float(value)), int(seed or 0) if shuffle else None)
+    return {} if asked == change else {"change": asked}
+
+
+@needs(translation="no_trace")
+def make_change(service: TranslationService, translation: Translation, change: Change) -> Moved:
+    """Translate again, and look into both passes."""
+    return service.ask(Move(translation.source, translation.best.tokens, *change, translation.alone,
+                            translation.max_length))
+
+
+def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language
+              ) -> dict[str, Any]:
+    """Draw the map of a head "before" and "after" the change."""
+    names = (language.say("pos_kind_own"), figures.named(moved, change.positions, language))
+    return head_payload.before_and_after((moved.before, moved.after), names, Choice(*Head.parse(compare)), service.info,
+                                         language)

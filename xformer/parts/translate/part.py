@@ -1,0 +1,170 @@
+"""The Translate tab: the Spanish, how sure the model was of each piece, the other hypotheses, and BLEU taken apart.
+
+In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.alignment import reading
+from xformer.explain.doubts import looks_like
+from xformer.figures import translation as figure
+from xformer.figures.notice import notice
+from xformer.parts.translate.strip import strip
+from xformer.results import Options, Translation
+from xformer.serve.bleu import bleu
+from xformer.serve.protocol import ModelPool, TranslationService
+from xformer.strings import Language
+from xformer.ui.components import script
+from xformer.ui.controls import BEAM, LONGEST, Real, Values, Whole
+from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import Page, Tab, View
+
+ID = "translate"
+NAME = "tab_translate"
+FOLDS = (("reference", "reference_title"),)
+N_BEST = Whole(3, 1, 16)
+LENGTH_PENALTY = Real(1.0, 0, 2, step=0.1)
+TEMPERATURE = Real(0, 0, 2, step=0.1)
+TOP_K = Whole(0, 0, 100)
+TOP_P = Real(1, 0.05, 1, step=0.05)
+SEED = Whole(1, 0, 999_998)  # of the first draw; the second has the next
+OF_BEAM, OF_SAMPLES = ("beam", "n_best", "length_penalty"), ("top_k", "top_p", "draw_seed")  # settings of one way alone
+
+
+def longest(service: TranslationService, _: Any = None) -> Whole:
+    """The most pieces of a translation."""
+    return Whole(service.max_pieces, 1, service.max_pieces)
+
+
+def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
+    """Lay the tab out; called inside it. inside: the modules of other parts, with a NAME those that are folded."""
+    part, say = Layout(page, ID), page.language.say
+    headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
+    with gr.Row(elem_classes="translate"):
+        with gr.Column(scale=7, min_width=300):
+            part["shown"], part["seen"] = gr.HTML(elem_classes="spanish"), gr.HTML(elem_classes="strip")
+        with gr.Column(scale=5, min_width=300):
+            for module in inside:
+                if not hasattr(module, "NAME"):
+                    module.build(part)
+            part["others"] = gr.HTML(elem_classes="tables")
+            with part.folded("reference"):
+                with gr.Row(elem_classes="ask"):
+                    part["reference"] = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
+                    button = gr.Button(say("compare"), scale=1, min_width=120)
+                part["scores"] = gr.HTML(elem_classes="tables")
+            for module in inside:
+                if hasattr(module, "NAME"):
+                    with part.folded(module.ID):
+                        module.build(part)
+    with page.search:
+        _settings(part)
+
+    part["temperature"].change(**part.listener(dim, *OF_BEAM, *OF_SAMPLES, "again"), trigger_mode="always_last",
+                               **SWIFT)
+    seed = part["draw_seed"]
+    part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(
+        None, None, None, js=script("pressTranslate"), **QUIET)
+    part["shown"].change(None, part["shown"], None, js=script("noteFormer"), **QUIET)
+    part |= {"sentence": page.sentence, "former": page.translation, "asked": page.asked, "status": page.status}
+    emptied = [name for module in inside for name in getattr(module, "EMPTIED", ())]
+    translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", *emptied,
+                                 problem="status", models=page.models, emptied=emptied),
+                 "show_progress_on": [part["shown"]], "api_visibility": "private"}
+    page.on_sentence.insert(0, translate)  # before what other tabs do with it
+    page.on_opening.insert(0, translate)
+    gr.on([button.click, part["reference"].submit], **part.listener(compare, "scores", problem="scores"),
+          api_visibility="private")
+    return Tab(part.controls, {
+        "again": View(part["again"], lambda service, values: gr.update(**of_samples(values))),
+        "headline": View(headline, lambda service, _: _headline(service, page.language))})
+
+
+def _headline(service: TranslationService, language: Language) -> str:
+    info = service.info
+    key = "headline_imported" if info.origin else "headline"
+    return f'<p class="asks">{language.of(info).html(key, origin=info.origin)}</p>'
+
+
+def _settings(part: Layout) -> None:
+    """Lay out, in the menu of the bar, how translations are searched for."""
+    gr.HTML(f'<h3>{part.html("search_settings")}</h3>')
+    part.control("beam", BEAM, gr.Slider, info="beam_info", properties=of_beam)
+    part.control("n_best", N_BEST, gr.Slider, properties=of_beam)
+    part.control("length_penalty", LENGTH_PENALTY, gr.Slider, info="length_penalty_info", properties=of_beam)
+    part.control("longest", longest, gr.Slider, "max_pieces")
+    gr.HTML(f'<h3>{part.html("sampling")}</h3><p class="note">{part.html("sampling_text")}</p>')
+    part.control("temperature", TEMPERATURE, gr.Slider, info="temperature_info")
+    part.control("top_k", TOP_K, gr.Slider, info="top_k_info", properties=of_samples)
+    part.control("top_p", TOP_P, gr.Slider, info="top_p_info", properties=of_samples)
+    part.number("draw_seed", SEED, "seed", properties=of_samples)
+    part["again"] = gr.Button(part.say("draw_again"), size="sm", interactive=False, elem_classes="draw-again")
+
+
+def of_beam(values: Values) -> dict[str, Any]:
+    """A setting of the beam is dimmed while pieces are drawn."""
+    return {"interactive": not values.get("temperature")}
+
+
+def of_samples(values: Values) -> dict[str, Any]:
+    """A setting of the draws is dimmed while nothing is drawn."""
+    return {"interactive": bool(values.get("temperature"))}
+
+
+def dim(service: TranslationService, language: Language, *, temperature: float) -> dict[str, Any]:
+    """Dim the settings that do not count."""
+    beam, samples = (gr.update(**way({"temperature": temperature})) for way in (of_beam, of_samples))
+    return {**dict.fromkeys(OF_BEAM, beam), **dict.fromkeys((*OF_SAMPLES, "again"), samples)}
+
+
+def options_of(*, beam: float, n_best: float, length_penalty: float, temperature: float = 0, top_k: float = 0,
+               top_p: float = 1, draw_seed: float | None = 0) -> Options:
+    """The options of the search that the settings stand for."""
+    options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
+    if not temperature:
+        return options
+    return replace(options, n_best=1, temperature=float(temperature), top_k=int(top_k), top_p=float(top_p),
+                   seed=min(max(0, int(draw_seed or 0)), SEED.most))
+
+
+def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, longest: float,
+        models: ModelPool | None = None, emptied: Sequence[str] = (), **settings: Any) -> Iterator[dict[str, Any]]:
+    """Translate and trace; where samples are drawn, draw another beside it.
+
+    emptied: names of what other parts show of the sentence before.
+
+    An error leaves all on the page as it was, and says to which text that belongs.
+    """
+    options, second = options_of(**settings), None
+    options = replace(options, quality="quality" in service.metrics and not options.sampling)
+    try:
+        translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
+        if options.sampling:
+            second = service.translate(sentence, replace(options, seed=options.seed + 1), max_length=int(longest))
+    except Exception:
+        if former is not None:
+            yield {"shown": figure.found([former], language, old=True)}
+        raise
+    warnings, way_out = [warning.say(language) for warning in translation.warnings], ""
+    if looks_like(translation.source, service.info.target):
+        warnings.append(language.say("warning_spanish"))
+        other = models.reading(service.info.target) if models else None  # of the other direction, if there is one
+        way_out = "" if other is None else figure.other_way(other, sentence[:LONGEST], language)
+    head = service.best_head
+    yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
+           "shown": figure.found([translation, *([] if second is None else [second])], language),
+           "others": figure.n_best(translation.n_best, language) if second is None else "",
+           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence,
+           **dict.fromkeys(emptied, "")}
+
+
+@needs(reference="error_reference_empty", translation="error_reference_empty")
+def compare(service: TranslationService, language: Language, *, translation: Translation, reference: str
+            ) -> dict[str, str]:
+    """BLEU of the translation on the page against what the reader typed."""
+    return {"scores": figure.bleu(bleu(translation.best.text, reference), language)}

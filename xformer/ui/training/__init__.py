@@ -1,1 +1,0 @@
-"""The parts of the Training tab: how a translator comes to be."""
