@@ -21,8 +21,8 @@ PLACES = re.compile(r"\{(\w+)\}")
 # comes from the data: with other weights or another machine the sentence would be false.
 LITERAL = {
     "a year, a name or a number in a paper": """
-        arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text error_texts_binary
-        error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work
+        arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text
+        force_smoothing_info gen_column_work
         gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm gen_trained_text
         layers_caution learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table
         recorded_look_order rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
@@ -43,7 +43,7 @@ LITERAL = {
         error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none
         legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k mean_axes
         pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
-        store_error_count store_records_info temperature_info texts_intro top_k_info train_layer vocab_after_0
+        store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
     "an example": "address_lock calibration_text form_none sizes_decoding",
     "a constant of the code, see below": """

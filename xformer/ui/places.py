@@ -51,8 +51,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
               *_folded(("brevity", "bleu_brevity_part"), pairs_part="bleu")),
     "sentiment": (*_chosen("review_part", "part_{}", "judge", "maps", "writer"),
                   *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
-                           ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
-                           review_part="judge"),
+                           ("shares", "shares_title"), ("poolings", "poolings_title"), review_part="judge"),
                   *_folded(("tuned", "maps_compare"), review_part="maps"),
                   *_folded(("likelier", "lm_two"), review_part="writer")),
     "positions": (Place("positions", "pos_title_change"), *_folded(

@@ -20,7 +20,6 @@ from xformer.ui.components import canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
 from xformer.ui.layout import Layout
-from xformer.ui.sentiment import many
 from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "judge"
@@ -60,10 +59,6 @@ def build(part: Layout) -> None:
         _looked(part, reader.info)
         _pairs(part)
         _quality(shipped, reader)
-        with part.folded("texts"):
-            if len(readers) > 1:
-                gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
-            many.build(shipped)
     part["attribution"] = gr.State()
     _listen(part)
 
