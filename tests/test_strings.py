@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from xformer.explain import principles as walkthrough
-from xformer.explain import sizes
 from xformer.results import PARTS, Message, UserError
 from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH
@@ -45,9 +44,9 @@ LITERAL = {
         pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
         store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
-    "an example": "address_lock calibration_text form_none sizes_decoding",
+    "an example": "address_lock calibration_text form_none",
     "a constant of the code, see below": """
-        first_text_split first_variance live_text sizes_training train_error_seed train_error_shape"""}
+        first_text_split first_variance live_text train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), *Path("assets/html").glob("*.html"), Path("app.py")]
 
 
@@ -70,7 +69,7 @@ def test_a_figure_stands_in_a_text_only_where_nothing_can_make_it_false():
     ("first_text_split", walkthrough_tab.HEADS),
     ("first_variance", [walkthrough.KEYS * signature(walkthrough.variance).parameters["samples"].default]),
     ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
-    ("sizes_training", [sizes.TRAINING_BYTES]), ("train_error_seed", [0, LARGEST_SEED]),
+    ("train_error_seed", [0, LARGEST_SEED]),
     ("train_error_shape", [1, *range(32, WIDEST + 1, 32)])])
 def test_figures_of_the_code_are_those_of_the_code(key, constants):
     for language in (ENGLISH, SPANISH):

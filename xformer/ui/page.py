@@ -23,7 +23,7 @@ from xformer.ui.compare import bleu, lecture, sentences, two_models
 from xformer.ui.components import ROUTES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.model import architecture, bugs, meanings, sizes, vocabulary, whole_pass
+from xformer.ui.model import architecture, bugs, meanings, vocabulary, whole_pass
 from xformer.ui.parts import Parts
 from xformer.ui.places import overview
 from xformer.ui.principles import tab as walkthrough
@@ -38,7 +38,7 @@ TABS: Sequence[TabModule] = (
     Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
     Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
     Parts("training", "part", (generations, beginning, live, recorded, forming, path, learned), generations.first),
-    Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary, meanings)))
+    Parts("model", "model_part", (whole_pass, architecture, bugs, vocabulary, meanings)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.

@@ -67,11 +67,9 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
                           part="generations"),
                  *_folded(("settings", "live_more"), part="live"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),
-    "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "sizes", "vocabulary",
-                       "meanings"),
-              *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
-                       model_part="architecture"),
-              *_folded(("blocks", "sizes_blocks"), model_part="sizes"),
+    "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "vocabulary", "meanings"),
+              *_folded(("blocks", "sizes_blocks"), ("orders", "arch_orders"), ("reader", "arch_reader"),
+                       ("terms", "arch_terms"), model_part="architecture"),
               *_folded(("ways", "vocab_ways"), model_part="vocabulary")),
 }
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
