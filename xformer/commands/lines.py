@@ -37,8 +37,8 @@ def answer(words: Sequence[str], compute: Callable[[list[str]], Sequence[Result]
 
 def one_by_one(compute: Callable[[list[str]], Sequence[Result]], texts: Sequence[str]) -> Iterator[Result | UserError]:
     """Yield the result of each text, or why it has none; the texts are computed a block at once."""
-    for start in range(0, len(texts), BLOCK):
-        block = [*texts[start:start + BLOCK]]
+    for first in range(0, len(texts), BLOCK):
+        block = list(texts[first:first + BLOCK])
         try:
             found = compute(block)
         except UserError as error:  # of one text or more: each is computed by itself
