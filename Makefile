@@ -20,9 +20,10 @@ test: .venv/dev .venv/chromium style
 full: .venv/dev .venv/chromium .venv/haproxy style
 	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO) -m "not night"
 
-# What need not be known before the next morning.
+# What need not be known before the next morning, and whether ten thousand requests leave memory, threads or files behind.
 night: .venv/dev .venv/chromium .venv/haproxy
 	$(BIN)/python -m pytest $(IN_TWO) -m night
+	$(BIN)/python -m benchmarks --only soak
 
 # After each change: style, and the tests that concern what has changed since the last commit, but for the slow ones.
 quick: .venv/dev style

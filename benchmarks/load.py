@@ -11,6 +11,7 @@ import asyncio
 import json
 import multiprocessing
 import random
+import ssl
 import statistics
 import time
 from collections.abc import Iterator
@@ -85,6 +86,22 @@ def users(address: str, groups: list[tuple[int, list[str], int]], seconds: float
             found = await asyncio.gather(*(asyncio.gather(*group) for group in every))
         return [[one for user in group for one in user] for group in found]
     return asyncio.run(together())
+
+
+def run_against(address: str, people: int, seconds: float) -> str:
+    """A Markdown table of a page that runs already. Each user is a visitor of its own, who keeps a proxy's cookie."""
+    async def visitors(people: int, seconds: float) -> list[Asked]:
+        safe = ssl.create_default_context()  # made once: it takes as long as a sentence
+
+        async def one() -> list[Asked]:
+            async with httpx.AsyncClient(base_url=address, timeout=PATIENCE, verify=safe) as client:
+                return await _use(client, SENTENCES, 5, seconds)
+
+        return [asked for found in await asyncio.gather(*(one() for _ in range(people))) for asked in found]
+    random.seed(0)
+    asyncio.run(visitors(2, min(5.0, seconds)))  # not counted
+    found = _row(asyncio.run(visitors(people, seconds)), seconds)
+    return table(["users", "sentences/s", "median s", "95 % s", "failed"], [[str(people), *found]])
 
 
 def _row(asked: list[Asked], seconds: float) -> list[str]:

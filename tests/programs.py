@@ -6,21 +6,15 @@ A program ends when it is told to stop. Words on its standard input are answered
 import sys
 import threading
 from functools import partial
-from types import SimpleNamespace
 
-import gradio as gr
 from gradio import route_utils
 
-from xformer.parts.judging import many as many_part
-from xformer.serve import batching, many, reviews
+from xformer.serve import batching, reviews
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, launch, page
-from xformer.ui.handlers import Ask
-from xformer.ui.layout import Layout
 from xformer.ui.server import gradio_private, sessions
 from xformer.ui.server.gradio_private import jobs
 
@@ -125,45 +119,9 @@ def steered(checkpoint, classifier):
     serve(demo, answer)
 
 
-def alone(service, language):
-    """A layout on a page that has nothing else."""
-    nothing = dict.fromkeys(("trace", "translation", "lock", "spanish"))
-    return Layout(SimpleNamespace(**nothing, ask=Ask.always(service, language), language=language, service=service,
-                                  opened={}))
-
-
-def many_texts(classifier):
-    """A page of nothing but the part that reads many texts, in many small steps. It tells what it reads, and stays at
-    the first text with “wait here” in it until the word “go” comes, or nobody waits for the answer any more."""
-    go, judge = threading.Event(), many.judge
-    many.CHUNK = 2_000
-    reader = SentimentService.open(classifier, "cpu")
-    answer = reader.classify
-
-    def counted(some):
-        tell("read", len(some))
-        event = gradio_private._event()  # a page that is slow to take what was said before is there
-        while any("wait here" in text for text in some) and event.alive and not go.wait(0.01):
-            pass
-        return answer(some)
-
-    def ending(reader, rows):
-        try:
-            yield from judge(reader, rows)
-        finally:
-            tell("ended", len(rows))
-
-    reader.classify, many.judge = counted, ending
-    with gr.Blocks(analytics_enabled=False) as demo:
-        many_part.build(alone(reader, ENGLISH))
-    with demo.route("Español", "/es"):
-        many_part.build(alone(reader, SPANISH))
-    serve(demo, lambda word: go.set() if word == "go" else go.clear())
-
-
 def main():
     """Run the program that the first argument names, on the others."""
-    programs = (failing, steered, turned, many_texts)
+    programs = (failing, steered, turned)
     {program.__name__: program for program in programs}[sys.argv[1]](*sys.argv[2:])
 
 

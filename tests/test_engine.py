@@ -23,7 +23,7 @@ from tests.test_wire import same
 from xformer.__main__ import main
 from xformer.commands.serve import replicas
 from xformer.results import Head, Occlude, Options, RankHeads, UserError, WalkAdditive, WalkHead
-from xformer.serve import engine, limits, many, remote, wire
+from xformer.serve import engine, limits, remote, wire
 from xformer.serve.protocol import ReviewService, TranslationService, public
 from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
 from xformer.serve.translation import ANSWERS
@@ -318,15 +318,6 @@ def test_large_answers_are_refused(there, monkeypatch, learned_pairs):
     assert said.status_code == 422 and "numbers; at most 10 are sent" in said.json()["error"]
     status, text = raw(there, "explain", named(source=english))
     assert status == 422 and "bytes; at most 1,000 are sent" in text
-
-
-def test_what_a_page_sends_at_once_is_taken(there, running, reader):
-    rows = [many.Row(f"{number} good films.", None) for number in range(50)]
-    with closing(RemoteReviews(Engine(there))) as service:
-        *_, (done, judged) = many.judge(service, rows)
-    assert done == 50 and all(one.label for one in judged)
-    longest = max(len(chunk) for chunk in many._chunks([many.Row("", None)] * 10_000))
-    assert longest <= engine.MOST_TEXTS + 1
 
 
 @pytest.fixture

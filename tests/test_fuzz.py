@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from xformer.parts.principles import store as key_value_store
 from xformer.results import EmbedSource, Head, Move, Occlude, Positions, UserError, WalkHead
 from xformer.search import Options
-from xformer.serve import many
 from xformer.serve.bleu import bleu
 from xformer.strings import ENGLISH, SPANISH
 
@@ -82,16 +81,6 @@ def test_judge(reader, text):
         assert sum(found.probabilities.values()) == pytest.approx(1)
         why = answered(reader.attribute, text)
         assert len(why.effect) == len(why.words) and all(map(math.isfinite, why.effect))
-
-
-@few
-@given(ANY)
-def test_many_lines(reader, block):
-    sheet = answered(many.paste, block)
-    if sheet is not None:
-        *_, (done, judged) = many.judge(reader, sheet.texts())
-        assert done == len(judged) == len(sheet.rows)
-        assert all(row.label or row.notes for row in judged) and many.as_csv(judged)
 
 
 @few

@@ -11,13 +11,11 @@ from xformer.explain import recorded
 from xformer.explain.principles import Variance
 from xformer.figures import training
 from xformer.figures.heatmap import BAR, Axis, Scale, matrix
-from xformer.figures.layout import GAP, PANEL, PLOT, axis, logarithmic, panels, short
+from xformer.figures.layout import GAP, PANEL, PLOT, logarithmic, panels, short
 from xformer.parts.generations import draw as generations
 from xformer.parts.kernel_regression import draw as kernel_regression
 from xformer.parts.positions import draw as positions
 from xformer.parts.principles import draw as principles
-from xformer.parts.sizes import draw as sizes
-from xformer.parts.sizes.sizes import Sizes, parts
 from xformer.results import LayerTimes, LengthScore, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, SPANISH
 
@@ -117,10 +115,3 @@ def test_a_map_keeps_its_cells_and_its_colour_bar_reads_its_scale(rows, signed):
     assert bar.len + 8 <= layout.height - layout.margin.t and bar.tickvals[-1] == 0.37 == figure.data[0].zmax
     assert bar.tickvals[0] == figure.data[0].zmin == (-0.37 if signed else 0)
     assert layout.title.text == "&lt;a&gt;" and layout.meta == {"map": True, "pair": ["The cat.", "El gato."]}
-
-
-def test_a_bar_plot_is_as_high_as_its_bars():
-    found = parts(Sizes(2, 2, 32, 4, 64, 100, "pre"), 10)
-    figure = sizes.parameters(found)
-    assert figure.layout.height - figure.layout.margin.t - figure.layout.margin.b == 30 * len(found)
-    assert axis("n")["title"]["text"] == "n"

@@ -10,7 +10,7 @@ import xformer
 from tests.harness import ROOT
 from xformer.serve import pool, protocol, reviews, study, translation, writer
 
-TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.many", "serve.text",
+TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.text",
               "serve.bleu", "explain.positions", "explain.maps", "explain.roles", "explain.export",
               "explain.principles", "explain.key_value_store", "explain.attribution_methods", "figures.positions")
 FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService: reviews.SentimentService,

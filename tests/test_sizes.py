@@ -1,24 +1,46 @@
-"""The calculator of sizes: what it counts is what PyTorch's own models have, compute and keep."""
+"""The table of sizes: what it counts is what PyTorch's own models have and compute."""
 
+import json
 from dataclasses import replace
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.pages import laid_out
 from xformer.model import Config, EncoderStack, Transformer
-from xformer.parts.sizes import draw as figures
-from xformer.parts.sizes import part, sizes
-from xformer.parts.sizes.sizes import PRESETS, Sizes
+from xformer.parts.architecture import part, sizes
+from xformer.parts.architecture.sizes import BASE, Sizes
 from xformer.results import UserError
 from xformer.serve.protocol import NORMS
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH
+from xformer.ui.page import open_at
 
 PIECES = 12
+# Vaswani et al. (2017), their "big"; "The Annotated Transformer" (three matrices, pre-norm); Canziani's classifier;
+# Kak's TransformerFG, with sentences of 10 words. Its vocabulary here is the Spanish one; its English one has a table
+# of its own, of 11,258 words, but `Sizes` has one number for both.
+PRESETS = {"base": BASE, "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
+           "annotated": Sizes(6, 6, 512, 8, 2048, 37_000, "pre", shared=False),
+           "classifier": Sizes(1, 0, 32, 2, 128, 50_002, "post"),
+           "first_generation": Sizes(4, 4, 256, 4, 512, 21_823, "post", shared=False)}
 SMALL = [Sizes(layers, decoder, width, heads, hidden, 90, norm) for norm in NORMS
          for layers, decoder, width, heads, hidden in ((2, 3, 32, 4, 64), (3, 1, 48, 2, 96))]
 each = pytest.mark.parametrize("small", SMALL, ids=str)
+
+
+@pytest.fixture(scope="module")
+def page(running):
+    return laid_out(running)
+
+
+def values_at(page, address):
+    """What the controls hold where a page is opened, without a word."""
+    said, updates = open_at(page, address)
+    assert said == ""
+    return {key: updates[control.component]["value"] for key, control in page.controls.items()
+            if control.component in updates and isinstance(updates[control.component], dict)
+            and "value" in updates[control.component]}
 
 
 def built(small):
@@ -63,34 +85,6 @@ def test_products_are_half_of_the_operations_that_pytorch_counts(small):
     assert counter.get_total_flops() == 2 * sum(part.products for part in sizes.parts(small, PIECES))
 
 
-@each
-def test_what_training_keeps_is_nearly_what_autograd_saves(small):
-    model = built(small)
-    own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *model.buffers())}
-    saved = {}
-
-    def save(tensor):
-        storage = tensor.untyped_storage()
-        if tensor.is_floating_point() and storage.data_ptr() not in own:
-            saved[storage.data_ptr()] = storage.nbytes() / sizes.BYTES, tensor  # held, so that no place is used twice
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(save, lambda tensor: tensor):
-        logits, target = run(model, small)
-        F.cross_entropy(logits.flatten(0, 1), target.flatten())
-    assert sizes.activations(small, PIECES) == pytest.approx(sum(count for count, _ in saved.values()), rel=0.04)
-
-
-def test_the_cache_is_that_of_decoding():
-    small = SMALL[0]
-    model = built(small).eval()
-    source, target = torch.randint(4, small.vocabulary, (2, 1, PIECES))
-    cache = model.start(source)
-    model.step(target, cache)
-    held = sum(past.tensor.numel() for past in cache.pasts) + sum(one.keys_values.numel() for one in cache.memories)
-    assert held == sizes.cached(small, PIECES)
-
-
 def test_known_models_have_their_known_counts():
     base, big = (sum(part.parameters for part in sizes.parts(PRESETS[name], 20)) for name in ("base", "big"))
     assert (round(base / 1e6), round(big / 1e6)) == (63, 214)  # the paper's table 3 says 65 and 213 million
@@ -129,28 +123,43 @@ def test_a_head_that_mixes_positions_has_the_weights_of_the_lectures_code():
         attention + count(feed) + 2 * norm, 2 * attention + count(feed) + 3 * norm + count([torch.nn.Linear(8, 11)]))
 
 
+def given(known, pieces=20):
+    """What the controls hold of sizes."""
+    return {**{key: getattr(known, field) for key, (field, _, _) in part.NUMBERS.items()}, "size_norm": known.norm,
+            "size_shared": known.shared, "size_pieces": pieces}
+
+
 @pytest.mark.parametrize(("changed", "said"), [
     ({"size_width": 33}, "an even number"), ({"size_heads": 7}, "which 7 heads cannot share equally"),
     ({"size_encoder": 0}, "“Layers of the encoder” is 0; choose a whole number from 1 to 200."),
+    ({"size_pieces": 0}, "“Pieces of the sentence, and of its translation” is 0;"),
     ({"size_vocabulary": None}, "“Pieces in the vocabulary” is ;")])
 def test_sizes_that_no_model_has_are_refused_in_a_sentence(running, changed, said):
-    given = {**part.choose(running, ENGLISH, preset="base"), "size_batch": 32, **changed}
     with pytest.raises(UserError) as refused:
-        part.draw(running, ENGLISH, **given)
+        part.count(running, ENGLISH, **{**given(BASE), **changed})
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("preset", [part.OWN, *PRESETS])
-def test_every_preset_is_drawn(running, preset):
-    given = {**part.choose(running, ENGLISH, preset=preset), "size_batch": 32}
-    drawn = part.draw(running, ENGLISH, **given)
-    if preset == part.OWN:
-        assert f"{running.info.parameters:,} parameters" in drawn["picture"]["figure"]
-    if preset == "first_generation":
+def test_the_table_is_of_the_loaded_model_until_a_size_changes(running):
+    own = sizes.of_model(running.info, running.blocks())
+    assert f"{running.info.parameters:,}" in part.count(running, ENGLISH, **given(own))["table"]
+    assert f"{running.info.parameters:,}" not in part.count(running, ENGLISH, **given(replace(own, d_ff=7)))["table"]
+
+
+@pytest.mark.parametrize("known", [*PRESETS])
+def test_the_sizes_of_lectures_are_counted(running, known):
+    drawn = part.count(running, ENGLISH, **given(PRESETS[known], 10))
+    if known == "first_generation":
         assert "124,583,936" in drawn["said"] and "149,886,015" in drawn["said"] and "25.2 times" in drawn["said"]
-    assert ("11,258 words" in drawn["said"]) == (preset in ("annotated", "first_generation"))
+    assert ("11,258 words" in drawn["said"]) == (known in ("annotated", "first_generation"))
 
 
-@pytest.mark.parametrize(("count", "said"), [(512, "0.000 MiB"), (3 << 19, "1.5 MiB"), (5 << 29, "2.50 GiB")])
-def test_bytes_are_said_in_a_unit_that_fits(count, said):
-    assert figures.memory(count) == said
+def test_a_lecture_opens_the_table_with_the_sizes_that_it_names(page):
+    """Kak's and The Annotated Transformer's, by the address; an old one too, from when the table had its own part."""
+    slides = [slide for lecture in json.loads((ASSETS / "lectures.json").read_text(encoding="utf-8"))["lectures"]
+              for slide in lecture["slides"] if slide.get("at") == "blocks" and "size_width" in slide["see"]]
+    opened = [values_at(page, slide["see"]) for slide in slides]
+    assert [{key: one[key] for key in given(BASE)} for one in opened] == [
+        given(PRESETS["first_generation"], 10), given(PRESETS["annotated"])]
+    old = values_at(page, {"tab": "model", "model_part": "sizes", "size_width": "64", "size_batch": "32"})
+    assert (old["model_part"], old["size_width"]) == ("architecture", 64)

@@ -16,9 +16,6 @@ from starlette.exceptions import HTTPException
 
 from tests.harness import wait_until
 from tests.pages import run
-from xformer.parts.judging import many as part
-from xformer.serve import many as texts
-from xformer.strings import ENGLISH
 from xformer.ui.server import gradio_private, middleware, sessions
 
 pytestmark = pytest.mark.full
@@ -42,42 +39,39 @@ def send(app, path, body, headers=None):
 
 
 @pytest.fixture(scope="module")
-def many(app):
-    """The number of the listener that reads many texts."""
+def judging(app):
+    """The number of the listener that classifies a review."""
     with urlopen(f"{app.address}/config") as answer:
-        config = json.load(answer)
-    button = next(one["id"] for one in config["components"] if one["props"].get("value") == "Classify the texts")
-    return next(one["id"] for one in config["dependencies"] if [button, "click"] in one["targets"])
+        return next(one["id"] for one in json.load(answer)["dependencies"] if one["api_name"] == "classify")
 
 
-def read_many(app, many, session, block):
+def judge(app, judging, session, review):
     return send(app, "/gradio_api/queue/join", json.dumps(
-        {"fn_index": many, "data": [block, None, None, None], "session_hash": session}).encode())
+        {"fn_index": judging, "data": [review], "session_hash": session}).encode())
 
 
 def inside(app):
     return int(app.say("hold").split()[0])
 
 
-def test_texts_that_nobody_waits_for_keep_no_others_from_being_read(app, many):
+def test_a_review_that_nobody_waits_for_is_read_no_further(app, judging):
     app.say("hold")
-    for session in ("stranger1", "stranger2", "stranger3"):
-        assert read_many(app, many, session, "A film.\n" * 100)[0] == 200
-    for _ in range(2):  # as many are read at once
+    for session in ("stranger1", "stranger2"):
+        assert judge(app, judging, session, "A film.\n" * 100)[0] == 200
+    for _ in range(2):
         app.wait_for("began")
     for _ in range(2):
         app.wait_for("stopped")
     wait_until(lambda: not inside(app))  # their threads notice it later
     app.say("go")
-    assert read_many(app, many, "visitor", "A film.\nAnother film.")[0] == 200
+    assert judge(app, judging, "visitor", "A film.\nAnother film.")[0] == 200
     with urlopen(f"{app.address}/gradio_api/queue/data?session_hash=visitor", timeout=60) as stream:
-        assert "Another film." in stream.read().decode()
+        assert "probabilities" in stream.read().decode()
 
 
-def test_a_body_to_compute_with_is_small(app, many):
-    code, said = read_many(app, many, "stranger", "a" * middleware.MOST_JOINED)
+def test_a_body_to_compute_with_is_small(app, judging):
+    code, said = judge(app, judging, "stranger", "a" * middleware.MOST_JOINED)
     assert code == 413 and f"{middleware.MOST_JOINED:,} bytes at most" in said
-    assert middleware.MOST_JOINED > 2 * texts.MAX_BYTES, "whose sentence says more, in the visitor's language"
 
 
 def received(sizes, path="/gradio_api/queue/join"):
@@ -111,10 +105,10 @@ def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
     assert received([size, 1]) == size + 1
 
 
-def test_the_body_of_what_waits_is_counted(app, many):
+def test_the_body_of_what_waits_is_counted(app, judging):
     app.say("hold")
-    block = "A film.\n" * 9_000
-    assert read_many(app, many, "weighed", block)[0] == 200
+    block = "A film.\n" * 3_000
+    assert judge(app, judging, "weighed", block)[0] == 200
     app.wait_for("began")
     assert len(block) < int(app.say("size")) < 2 * len(block)
     app.wait_for("stopped")
@@ -122,7 +116,7 @@ def test_the_body_of_what_waits_is_counted(app, many):
     app.say("go")
 
 
-def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open(app, many):
+def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open(app, judging):
     """A page that draws for more than `UNHEARD` seconds asks for its answers only then."""
     app.say("hold")
     with ExitStack() as opened:
@@ -133,7 +127,7 @@ def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open
             return connection.getresponse()
 
         get("heartbeat/busy")
-        assert read_many(app, many, "busy", "A film.\nAnother film.")[0] == 200
+        assert judge(app, judging, "busy", "A film.\nAnother film.")[0] == 200
         code, said = send(app, "/gradio_api/call/classify", b'{"data": ["A film."]}')
         for _ in range(2):
             app.wait_for("began")
@@ -141,18 +135,7 @@ def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open
         app.wait_for("overdue")  # both have waited for longer than an answer waits for a listener
         app.say("go")
         assert "event: complete" in answer.read().decode()
-        assert "Another film." in get("queue/data?session_hash=busy").read().decode()
-
-
-def test_a_reading_of_many_texts_has_an_end_and_keeps_what_was_read(reader, monkeypatch):
-    monkeypatch.setattr(texts, "CHUNK", 1)
-    monkeypatch.setattr(part, "MOST_SECONDS", 0.0)
-    shown = {}
-    for answer in part.run(reader, ENGLISH, block="Good.\nVery good.", sheet=None, column=None):
-        shown |= answer
-    assert "The reading ended after 0 seconds, the most that it may take" in shown["result"]
-    assert [row.label is None for row in shown["judged"]] == [False, True]
-    assert shown["keep"]["interactive"] and not shown["stop"]["interactive"]
+        assert "probabilities" in get("queue/data?session_hash=busy").read().decode()
 
 
 def test_a_long_name_of_a_session_is_refused(app):

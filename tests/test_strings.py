@@ -8,7 +8,6 @@ import pytest
 
 from xformer.explain import principles as walkthrough
 from xformer.parts.principles import part as walkthrough_tab
-from xformer.parts.sizes import sizes
 from xformer.results import PARTS, Message, UserError
 from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH, of_parts
@@ -21,8 +20,8 @@ PLACES = re.compile(r"\{(\w+)\}")
 # comes from the data: with other weights or another machine the sentence would be false.
 LITERAL = {
     "a year, a name or a number in a paper": """
-        arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text error_texts_binary
-        error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work
+        arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text
+        force_smoothing_info gen_column_work
         gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm gen_trained_text
         layers_caution learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table
         recorded_look_order rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
@@ -43,11 +42,11 @@ LITERAL = {
         error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none
         legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k mean_axes
         pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
-        store_error_count store_records_info temperature_info texts_intro top_k_info train_layer vocab_after_0
+        store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
-    "an example": "address_lock calibration_text form_none sizes_decoding",
+    "an example": "address_lock calibration_text form_none",
     "a constant of the code, see below": """
-        first_text_split first_variance live_text sizes_training train_error_seed train_error_shape"""}
+        first_text_split first_variance live_text train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), *of_parts("*.html"), *Path("assets/html").glob("*.html"), Path("app.py")]
 
 
@@ -70,7 +69,7 @@ def test_a_figure_stands_in_a_text_only_where_nothing_can_make_it_false():
     ("first_text_split", walkthrough_tab.HEADS),
     ("first_variance", [walkthrough.KEYS * signature(walkthrough.variance).parameters["samples"].default]),
     ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
-    ("sizes_training", [sizes.TRAINING_BYTES]), ("train_error_seed", [0, LARGEST_SEED]),
+    ("train_error_seed", [0, LARGEST_SEED]),
     ("train_error_shape", [1, *range(32, WIDEST + 1, 32)])])
 def test_figures_of_the_code_are_those_of_the_code(key, constants):
     for language in (ENGLISH, SPANISH):

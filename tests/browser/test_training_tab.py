@@ -67,7 +67,7 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     assert asked(page)["live_steps"] == "1000"
     press("live_run")
     expect(runs.nth(2)).to_contain_text(re.compile("Step [1-9]"))
-    press("texts_stop")
+    press("live_stop")
     expect(runs.nth(2)).to_contain_text("Stopped after")
     expect(page.get_by_role("button", name=say("live_run"), exact=True)).to_be_enabled()
     press("live_clear")

@@ -23,20 +23,32 @@ def answer(words: Sequence[str], compute: Callable[[list[str]], Sequence[Result]
     if words:
         _print(compute([" ".join(words)]), plain, as_json)
         return 0
-    status = number = 0
-    for block in _blocks():
-        try:
-            _print(compute(block), plain, as_json)
-        except UserError:  # of one line or more: each is computed by itself
-            for i, line in enumerate(block, number + 1):
-                try:
-                    _print(compute([line]), plain, as_json)
-                except UserError as error:
-                    status = 2
-                    print(json.dumps({"error": str(error)}, ensure_ascii=False) if as_json else "", flush=True)
-                    print(f"Line {i}: {error}", file=sys.stderr)
-        number += len(block)
+    status = 0
+    results = (found for block in _blocks() for found in one_by_one(compute, block))
+    for number, found in enumerate(results, 1):
+        if isinstance(found, UserError):
+            status = 2
+            print(json.dumps({"error": str(found)}, ensure_ascii=False) if as_json else "", flush=True)
+            print(f"Line {number}: {found}", file=sys.stderr)
+        else:
+            _print([found], plain, as_json)
     return status
+
+
+def one_by_one(compute: Callable[[list[str]], Sequence[Result]], texts: Sequence[str]) -> Iterator[Result | UserError]:
+    """Yield the result of each text, or why it has none; the texts are computed a block at once."""
+    for first in range(0, len(texts), BLOCK):
+        block = list(texts[first:first + BLOCK])
+        try:
+            found = compute(block)
+        except UserError as error:  # of one text or more: each is computed by itself
+            if len(block) == 1:
+                yield error
+            else:
+                for text in block:
+                    yield from one_by_one(compute, [text])
+            continue
+        yield from found
 
 
 def _print(results: Sequence[Result], plain: Callable[[Result], str], as_json: bool) -> None:

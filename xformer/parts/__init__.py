@@ -32,5 +32,5 @@ TABS: Mapping[str, Tab] = {  # by id
     "positions": Tab(("positions",)),
     "principles": Tab(("principles", "kernel_regression")),
     "training": Tab(("generations", "beginning", "live", "recorded", "forming", "path", "learned"), "part"),
-    "model": Tab(("whole_pass", "architecture", "bugs", "sizes", "vocabulary", "meanings"), "model_part"),
+    "model": Tab(("whole_pass", "architecture", "bugs", "vocabulary", "meanings"), "model_part"),
 }

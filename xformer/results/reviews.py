@@ -8,7 +8,7 @@ import numpy as np
 
 from xformer.results.messages import Message
 
-__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Judged", "Maximum", "PoolingScore",
+__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Maximum", "PoolingScore",
            "PretrainingRun", "PretrainingStudy", "Sentiment"]
 
 LABELS = ("negative", "positive")  # of reviews, in the order of the classifier's outputs
@@ -73,17 +73,6 @@ class Attribution:
     seconds: float
     pooled: str = "attention"  # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
     maximum: Maximum | None = None  # where it is a "max"
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One of many classified texts."""
-
-    text: str  # as it was given
-    given: str | None  # the label that came with it
-    label: str | None  # None where the text could not be read; the notes then say why
-    probability: float | None  # of the label, calibrated; None as above
-    notes: tuple[Message, ...]
 
 
 @dataclass(frozen=True)

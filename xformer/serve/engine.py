@@ -23,17 +23,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.results import GREEDY, STACKS, Options, UserError
 from xformer.results.questions import Question
-from xformer.serve import many, wire
+from xformer.serve import wire
 from xformer.serve.connections import patient
 from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.protocol import ReviewService, TranslationService, public
-from xformer.serve.reviews import MAX_CHARACTERS, SentimentService
+from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 
 MOST_BYTES = 12_000_000  # of a request
-MOST_TEXTS = many.CHUNK // many.ROW  # of a call: as many as a page sends at once
-MOST_CHARACTERS = many.CHUNK + MAX_CHARACTERS  # of a call: as many as a page sends at once
+MOST_TEXTS = 3_000  # of a call: with MOST_CHARACTERS, what one caller has computed and kept in memory at once
+MOST_CHARACTERS = 90_000  # of all texts of a call: of reviews, three of the longest
 MOST_COUNT = 100  # neighbours, or ways to split a text
 MOST_ANSWERED = 100_000_000  # bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
 MOST_NUMBERS = 1_000_000  # in the maps of /explain: enough for 80 pieces; each is written with 20 characters

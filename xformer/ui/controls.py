@@ -40,6 +40,10 @@ class Kind:
         return {}
 
 
+# Choices of older addresses, by their control, and what has them now.
+FORMER = {("model_part", "sizes"): "architecture"}
+
+
 @dataclass(frozen=True)
 class OneOf(Kind):
     """One of some names; their labels are given to the component where it is declared."""
@@ -48,6 +52,7 @@ class OneOf(Kind):
     default: str
 
     def read(self, key: str, value: str) -> str:
+        value = FORMER.get((key, value), value)
         if value not in self.options:
             raise UserError(Message.of("address_choice", key=key, value=value[:40], options=", ".join(self.options)))
         return value

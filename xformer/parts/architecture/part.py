@@ -1,25 +1,39 @@
-"""Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads."""
+"""Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads.
 
+Below it, the parameters and products of each kind of block, for the model's own sizes and for any others.
+"""
+
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
 from xformer.parts.architecture import draw as figure
-from xformer.results import ModelInfo, Trace, UserError
-from xformer.serve.protocol import TranslationService
+from xformer.parts.architecture import sizes as counts
+from xformer.parts.architecture import sizes_table as of_sizes
+from xformer.parts.architecture.sizes import Sizes
+from xformer.results import Message, ModelInfo, Trace, UserError
+from xformer.serve.protocol import NORMS, TranslationService
 from xformer.strings import Language
 from xformer.ui import heads
 from xformer.ui.components import PICTURES
-from xformer.ui.handlers import QUIET, number_of, text_of
+from xformer.ui.controls import OneOf, Switch, Values, Whole
+from xformer.ui.handlers import LATEST, QUIET, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import View
 
 ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
 FOLDS = (
+    ("blocks", "sizes_blocks"),
     ("orders", "arch_orders"),
     ("reader", "arch_reader"),
     ("terms", "arch_terms"),
 )
+# Name in the address, field of Sizes, and its limits; the default is the loaded model's.
+NUMBERS = {"size_encoder": ("encoder_layers", 1, 200), "size_decoder": ("decoder_layers", 0, 200),
+           "size_width": ("d_model", 2, 65_536), "size_heads": ("n_heads", 1, 1_024), "size_ff": ("d_ff", 1, 1_000_000),
+           "size_vocabulary": ("vocabulary", 2, 10_000_000)}
+PIECES = Whole(20, 1, 1_000_000)
 
 
 def build(part: Layout) -> None:
@@ -37,6 +51,10 @@ def build(part: Layout) -> None:
         with gr.Column(scale=1, min_width=240):
             heading = gr.HTML(heading_of(page.service, language))
     with gr.Column(elem_classes="folds"):
+        with part.folded("blocks"):
+            numbers = part.inner()
+            _sizes(numbers)
+            part.include(numbers)
         with part.folded("orders"):
             part.note("arch_orders_text")
             orders = blocks(orders_of(page.service.info, language), files=PICTURES)
@@ -62,6 +80,52 @@ def build(part: Layout) -> None:
                    "towers": View(part["towers"], lambda service, values: towers_of(
                        service, language, None, values["teacher"])),
                    "orders": View(orders, lambda service, values: orders_of(service.info, language))}
+
+
+def _sizes(part: Layout) -> None:
+    """Lay out a table of blocks, and the sizes that it counts."""
+    part.look("sizes_look")
+    part.status()
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=7, min_width=320):
+            part["table"] = part.table("tables")
+            part["said"] = gr.HTML(elem_classes="summary")
+        with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
+            for key, (field, least, most) in NUMBERS.items():
+                part.number(key, partial(_of_model, field, least, most), f"sizes_{field}")
+            part.control("size_norm", lambda service, _: OneOf(tuple(NORMS), _own(service).norm), gr.Radio,
+                         "train_order", choices=part.language.choices("train_order_{}", NORMS))
+            part.control("size_shared", Switch(True), gr.Checkbox, "sizes_shared")
+            part.number("size_pieces", PIECES, "sizes_pieces")
+    gr.on([part.opened.change, *part.changes()],
+          **part.listener(count, "table", "said", problem="problem", only_here=True), **LATEST)
+
+
+def _own(service: TranslationService) -> Sizes:
+    """The sizes of the loaded model; of a recurrent one, which has no such sizes, the paper's base model."""
+    return counts.of_model(service.info, service.blocks()) or counts.BASE
+
+
+def _of_model(field: str, least: int, most: int, service: TranslationService, _: Values) -> Whole:
+    return Whole(getattr(_own(service), field), least, most)
+
+
+def count(service: TranslationService, language: Language, *, size_norm: str, size_shared: bool,
+          **numbers: float | None) -> dict[str, Any]:
+    """Count the blocks of a model of these sizes; raises UserError where there can be none."""
+    limits = {key: bounds for key, (_, *bounds) in NUMBERS.items()} | {"size_pieces": [PIECES.least, PIECES.most]}
+    for key, (least, most) in limits.items():
+        value = numbers[key]
+        if value is None or not least <= value <= most:
+            name = language.say(f"sizes_{NUMBERS[key][0]}" if key in NUMBERS else "sizes_pieces")
+            raise UserError(Message.of("sizes_limit", name=name, value="" if value is None else f"{value:,.0f}",
+                                       least=least, most=most))
+    whole = {key: int(numbers[key] or 0) for key in limits}
+    pieces = whole["size_pieces"]
+    sizes = Sizes(**{field: whole[key] for key, (field, _, _) in NUMBERS.items()}, norm=size_norm, shared=size_shared)
+    counts.check(sizes)
+    return {"table": of_sizes.table(counts.parts(sizes, pieces), pieces, language),
+            "said": of_sizes.said(sizes, pieces, language)}
 
 
 def heading_of(service: TranslationService, language: Language) -> str:

@@ -11,7 +11,6 @@ import gradio as gr
 from xformer.figures.labels import of_model
 from xformer.figures.notice import notice
 from xformer.parts.judging import draw as figures
-from xformer.parts.judging import many
 from xformer.parts.judging import maximum as of_maximum
 from xformer.parts.judging.draw import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
@@ -30,7 +29,6 @@ FOLDS = (
     ("calibration", "calibration_title"),
     ("shares", "shares_title"),
     ("poolings", "poolings_title"),
-    ("texts", "texts_title"),
 )
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
@@ -67,10 +65,6 @@ def build(part: Layout) -> None:
         _looked(part, reader.info)
         _pairs(part)
         _quality(shipped, reader)
-        with part.folded("texts"):
-            if len(readers) > 1:
-                gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
-            many.build(shipped)
     part["attribution"] = gr.State()
     _listen(part)
 

@@ -58,7 +58,7 @@ def build(part: Layout) -> None:
                            for name, one in PRESETS.items()}
             with gr.Row():
                 part["start"] = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
-                part["stop"] = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
+                part["stop"] = gr.Button(say("live_stop"), interactive=False, size="sm", min_width=80)
                 part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
             part["told"] = gr.HTML(elem_classes="summary live-told")
             part.status()

@@ -25,7 +25,7 @@ POLICY = "; ".join((
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
-MOST_JOINED = 12_000_000  # of what is to be computed: twice serve.many.MAX_BYTES, as JSON writes some characters as two
+MOST_JOINED = 12_000_000  # of what is to be computed
 WRONG = 1.0  # seconds after which a wrong password is answered
 MOST_TRIES = 10  # passwords that wait to be tried for one address
 SMALL = 64_000  # bytes of a request that is taken in however many wait

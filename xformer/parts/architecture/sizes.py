@@ -1,12 +1,9 @@
-"""Count the parameters, multiplications and memory of a transformer of given sizes. No torch."""
+"""Count the parameters and multiplications of a transformer of given sizes. No torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xformer.results import Block, Message, ModelInfo, UserError
-
-BYTES = 4  # of a number in float32
-TRAINING_BYTES = 4 * BYTES  # of a parameter in training: its value, its gradient, and the two moments of Adam
 
 
 @dataclass(frozen=True)
@@ -34,17 +31,7 @@ class Part:
     products: int  # multiplications by a weight or by another number, for one sentence and its translation
 
 
-# Vaswani et al. (2017), table 3 and section 5.1; the paper's "big"; "The Annotated Transformer" (three matrices,
-# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, with sentences of 10 words. Its vocabulary here
-# is the Spanish one; its English one has a table of its own, of 11,258 words, but `Sizes` has one number for both.
-PRESETS = {
-    "base": Sizes(6, 6, 512, 8, 2048, 37_000, "post"),
-    "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
-    "annotated": Sizes(6, 6, 512, 8, 2048, 37_000, "pre", shared=False),
-    "classifier": Sizes(1, 0, 32, 2, 128, 50_002, "post"),
-    "first_generation": Sizes(4, 4, 256, 4, 512, 21_823, "post", shared=False),
-}
-PRESET_PIECES = {"first_generation": 10}
+BASE = Sizes(6, 6, 512, 8, 2048, 37_000, "post")  # Vaswani et al. (2017), table 3 and section 5.1
 
 
 def of_model(info: ModelInfo, blocks: Sequence[Block]) -> Sizes | None:
@@ -111,25 +98,3 @@ def times_as_many(sizes: Sizes, words: int) -> float:
     layers = sum(part.parameters for part in parts(sizes, words) if part.stack)
     output = (sizes.d_model + 1) * sizes.vocabulary if sizes.decoder_layers else 0
     return sum(mixing_all_positions(sizes, words)) / (layers + output)
-
-
-def activations(sizes: Sizes, pieces: int) -> int:
-    """Count the numbers that a training step keeps for one sentence and its translation until the backward pass.
-
-    They are those of `model.py` without a fused kernel and without dropout. A self-attention keeps its input, the norm
-    of that, queries, keys, values, the scaled queries, W_O's input, and all maps; a feed-forward network its input, the
-    norm of that, and the hidden units; the output a probability for every piece of the vocabulary.
-    """
-    n, d = pieces, sizes.d_model
-    maps, feed = sizes.n_heads * n * n, n * (2 * d + sizes.d_ff)
-    self_attention = n * 7 * d + maps
-    encoder = sizes.encoder_layers * (self_attention + feed) + n * d
-    if not sizes.decoder_layers:
-        return encoder
-    cross_attention = n * 7 * d + maps
-    return encoder + sizes.decoder_layers * (self_attention + cross_attention + feed) + n * d + n * sizes.vocabulary
-
-
-def cached(sizes: Sizes, pieces: int) -> int:
-    """Count the numbers in the keys and values that decoding one sentence keeps, of the target and of the source."""
-    return sizes.decoder_layers * 2 * 2 * pieces * sizes.d_model
