@@ -100,7 +100,8 @@ def test_words_that_are_spelled_are_counted():
 @pytest.mark.parametrize(("text", "count"), [
     ("", 0), ("No end", 0), ("One. Two! Three?", 3), ("“One.” Two… Three", 2),
     ("The U.S. and Mr. Smith at 3 p.m. today.", 1),
-    ("It is 3.5 km. He left at 5 p.m.", 2), ("¿Uno? El Sr. Pérez. Tres.", 3)])
+    ("It is 3.5 km. He left at 5 p.m.", 2), ("¿Uno? El Sr. Pérez. Tres.", 3),
+    ("Los EE. UU. y Ud. son tres.", 1)])
 def test_sentences_are_counted_by_what_ends_them(text, count):
     assert sentences(text) == count
 
