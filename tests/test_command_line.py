@@ -261,23 +261,23 @@ def pairs_file(path, pairs):
 
 
 def test_a_test_may_be_scored_without_what_was_trained_on(capsys, tiny_checkpoint, learned_pairs, tmp_path):
-    """Of eight pairs two share a sentence with those marked: one the English, one the Spanish. The score that is kept
-    says so, beside that of the whole set."""
+    """Of eight pairs three share a sentence with the file, in English, in Spanish, in both, whatever its lines are
+    marked. The score that is kept says so, beside that of the whole set."""
     folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
     test = pairs_file(tmp_path / "test.tsv", learned_pairs)
     file = pairs_file(tmp_path / "written.tsv", [
-        (learned_pairs[0][0].upper(), "Otra cosa.", "in-test"), ("Something else.", learned_pairs[1][1], "in-test"),
-        (*learned_pairs[2], "written")])
+        (learned_pairs[0][0].upper(), "Otra cosa.", "in-test"), ("Something else.", learned_pairs[1][1], "written"),
+        (*learned_pairs[2], "in-test")])
     command = ["evaluate", "translation", "--pairs", test, "--checkpoint", folder, "--save"]
     status, out, _ = run(capsys, *command, "--without", file)
-    assert status == 0 and out.startswith(f"2 pairs left out that share a sentence with {file}\nBLEU 100.0")
-    assert "6 sentences in" in out
+    assert status == 0 and out.startswith(f"3 pairs left out that share a sentence with {file}\nBLEU 100.0")
+    assert "5 sentences in" in out
     assert run(capsys, *command)[0] == 0
     scores = json.loads((folder / "metrics.json").read_text())["scores"]
-    assert [(score["set"], score["sentences"]) for score in scores] == [("test without written", 6), ("test", 8)]
+    assert [(score["set"], score["sentences"]) for score in scores] == [("test without written", 5), ("test", 8)]
     status, out, _ = run(capsys, *command, "--without", file, "--json")
     assert status == 0 and {key: json.loads(out)[key] for key in ("set", "left_out", "sentences", "bleu")} == {
-        "set": "test without written", "left_out": 2, "sentences": 6, "bleu": 100.0}
+        "set": "test without written", "left_out": 3, "sentences": 5, "bleu": 100.0}
 
 
 def test_a_test_without_any_pair_is_refused(capsys, tiny_checkpoint, learned_pairs, tmp_path):

@@ -21,7 +21,6 @@ from xformer.training.data.corpora import (
     join,
     plain,
     read_pairs,
-    read_test_overlap,
     roughen,
     slip,
     without,
@@ -131,16 +130,6 @@ def test_a_file_in_another_format_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name} is not readable as UTF-8 text \(.+\); fetch or write it again"):
         read_pairs(tmp_path / name)
-
-
-@pytest.mark.parametrize(("third", "wanted"), [
-    (("", "written", ""), ["One.", "Two.", "Three."]),  # none is marked: all
-    (("written", "in-test", "in-test "), ["Two.", "Three."])])
-def test_of_training_pairs_those_that_stand_in_a_test_are_read(tmp_path, third, wanted):
-    path = tmp_path / "written.tsv"
-    path.write_text("".join(f"{english}\tNo importa.\t{mark}\n" for english, mark in
-                            zip(("One.", "Two.", "Three."), third, strict=True)), encoding="utf-8")
-    assert [english for english, _ in read_test_overlap(path)] == wanted
 
 
 def test_pairs_are_left_out_by_either_sentence():

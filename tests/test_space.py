@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 from tests.harness import ROOT
 from tests.hub_client import Client
-from xformer.hub import card, checkpoint, space
+from xformer.hub import card, checkpoint, repository, space
 from xformer.hub.shipped import SENTIMENT, SHIPPED, TRANSLATION
 from xformer.results import UserError
 
@@ -104,6 +104,18 @@ def test_what_cannot_be_pushed_is_one_sentence(server, client, tiny_checkpoint, 
     refused = client("space", "push", *argv)
     assert refused.status == 2 and said in refused.said
     assert not any(name.startswith("spaces/") for name in server.repositories)
+
+
+def test_a_model_that_ships_is_named_as_everywhere(monkeypatch):
+    pushed = []
+    monkeypatch.setattr(repository, "push_space", lambda name, files, folders, variables, **_: pushed.append(
+        (files, variables)))
+    space.push(ROOT, NAME, translation="es-en", sentiment="lecture")
+    [(files, variables)] = pushed
+    assert variables == {"XFORMER_CHECKPOINT": "es-en", "XFORMER_SENTIMENT": "lecture", "GRADIO_MCP_SERVER": None}
+    assert {f"checkpoints/{name}/model.safetensors" for name in ("en-es", "es-en", "sentiment", "lecture")} <= {*files}
+    with pytest.raises(UserError, match="holds a text classifier, but a translation model is needed"):
+        space.push(ROOT, NAME, translation="lecture")
 
 
 def test_a_token_is_needed(server, client):

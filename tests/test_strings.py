@@ -95,6 +95,13 @@ def test_every_text_is_used_somewhere():
     assert not [key for key in ENGLISH.texts if key not in whole and not key.startswith(stems)]
 
 
+def test_no_text_says_where_a_picture_stands():
+    """Two stand beside each other on a wide screen, and one below the other on a narrow one."""
+    where = re.compile(r"\b(?:upper|lower|left|right) (?:picture|plot|chart|map)\b|"
+                       r"\b(?:imagen|gráfico|mapa|figura) de (?:arriba|abajo|la izquierda|la derecha)\b")
+    assert not [key for texts in (ENGLISH.texts, SPANISH.texts) for key, text in texts.items() if where.search(text)]
+
+
 def test_a_key_of_the_keyboard_has_one_name():
     assert not [key for key, said in SPANISH.texts.items() if re.search(r"\b(Entrar|Enter)\b", said)]
 

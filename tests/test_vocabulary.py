@@ -101,6 +101,20 @@ def test_the_part_takes_the_sentence_apart(running, learned_pairs):
             ) in unescape(drawn["found"])
 
 
+def test_a_text_in_capitals_is_taken_apart_as_the_model_reads_it(running, learned_pairs):
+    """Of the service itself a split is asked for as typed, and the split of the source of a translation is what was
+    read."""
+    capitals = learned_pairs[0][0].upper()
+    found = running.translate(capitals)
+    read, typed = running.split(found.source)[0], running.split(capitals)[0]
+    assert read.pieces == tuple(running.tokenizer.pieces(found.source_tokens)) != typed.pieces
+    assert typed.text == capitals and found.source == learned_pairs[0][0]
+    (how, shown), *_ = part._ways(running, read, ENGLISH)
+    assert (how, shown) == ("as the model reads it", read)
+    splits = unescape(part.draw(running, ENGLISH, translation=found, vocab_piece=0, vocab_layer=1)["splits"])
+    assert how in splits and learned_pairs[0][0] in splits and capitals not in splits
+
+
 def test_what_was_found_changes_with_the_piece(running, learned_pairs):
     translation = running.translate(learned_pairs[0][0])
     said = [part.draw(running, ENGLISH, translation=translation, vocab_piece=number, vocab_layer=1)["found"]

@@ -108,11 +108,11 @@ def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int 
         return Options(args.beam, n_best, args.length_penalty, alternatives=alternatives, quality=quality)
 
 
-def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> list[Pair]:
-    """Read the sentence pairs of a file, all of them if `read` does not choose; raises UserError."""
+def read_pairs(path: Path) -> list[Pair]:
+    """Read the sentence pairs of a file; raises UserError."""
     from xformer.training.data import corpora
     with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish."):
-        return (read or corpora.read_pairs)(path)
+        return corpora.read_pairs(path)
 
 
 def add_options(p: argparse.ArgumentParser, kind: type) -> None:

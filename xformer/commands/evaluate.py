@@ -42,8 +42,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                    help="write what is translated in lower case and without punctuation at its ends, as many type")
     q.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
     q.add_argument("--without", type=Path, metavar="FILE",
-                   help="file of training data: leave out the pairs that share a sentence with it; if its third column "
-                        "marks pairs as in-test, only with those")
+                   help="file of training data: leave out the pairs that share their English or their Spanish with it")
     q.add_argument("--against", metavar="NAME", help="another checkpoint: score it too, test the difference by "
                                                      "sacrebleu's paired bootstrap, and print where they differ most")
 
@@ -135,11 +134,11 @@ def translation(args: argparse.Namespace) -> None:
     a line."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
-    from xformer.training.data.corpora import read_test_overlap, without
+    from xformer.training.data.corpora import without
     options, pairs, name = search_options(args, alternatives=0), read_pairs(args.pairs), set_name(args.pairs)
     pairs, more, lines = pairs[:args.limit or None], dict[str, Any](), list[str]()
     if args.without:
-        kept = without(pairs, read_pairs(args.without, read_test_overlap))
+        kept = without(pairs, read_pairs(args.without))
         name, left_out, pairs = f"{name} without {set_name(args.without)}", len(pairs) - len(kept), kept
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "

@@ -17,8 +17,9 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
          mcp: bool = False, private: bool | None = None, message: str = "Upload the page") -> str:
     """Upload the files that a Space needs, from the code at `root`, to owner/name; return the address of the Space.
 
-    translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches when it builds the Space; None:
-    the shipped one is uploaded. mcp: make the Space an MCP server too. Raises UserError.
+    translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches when it builds the Space, or the
+    name of one that ships, which is uploaded; None: the usual one of those. mcp: make the Space an MCP server too.
+    Raises UserError.
     """
     files: dict[str, Path | bytes] = {name: root / name for name in FILES}
     for path in sorted(path for name in FOLDERS for path in (root / name).rglob("*")):
@@ -30,8 +31,9 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
     variables: dict[str, str | None] = {"GRADIO_MCP_SERVER": "True" if mcp else None}
     preloaded: dict[str, str] = {}
     for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
-        if wanted is None:
-            variables[one.variable] = None
+        if wanted is None or wanted in (each.name for each in SHIPPED):
+            _examine(root / "checkpoints" / (wanted or one.name), one.kind)
+            variables[one.variable] = wanted
             files |= _shipped(root, one)
         else:
             folder, commit = repository.pinned(wanted)

@@ -127,10 +127,12 @@ class TranslationService(Protocol):
         """Answer one of `results.questions`; `progress` is told of what is done, where the question says of what."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """One vector a text, (texts, D): the mean of the encoder's output over its pieces."""
+        """One vector a text, (texts, D): the mean of the encoder's output over its pieces. Capitals are read as they
+        are typed; the form in which a translation reads a text is its `source`."""
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
-        """A text split into pieces in its `count` likeliest ways, the likeliest first."""
+        """A text split into pieces in its `count` likeliest ways, the likeliest first. Capitals stay as they are typed;
+        the form in which a translation reads a text is its `source`."""
 
 
 class ReviewService(Protocol):

@@ -18,7 +18,7 @@ import torch
 
 from xformer.explain import lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
-from xformer.explain.doubts import LEAST, looks_foreign, sureness
+from xformer.explain.doubts import LEAST, SHORT, looks_foreign, lost, no_sentence, sureness
 from xformer.explain.meanings import reverse
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -249,16 +249,22 @@ class Service(ModelService[Translator], TranslationService):
         how often a text was drawn says something.
         """
         best, warnings, candidates = hypotheses[0], [*source.warnings], [*map(self._candidate, hypotheses)]
+        unsure = free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
+                                                    or BROKEN in candidates[0].text)
+        foreign, reasons = looks_foreign(source.text, self.model.config.source), list[Message]()
+        if {self.model.config.source, self.model.config.target} <= {*SHORT}:  # of which the limits were measured
+            reasons += no_sentence(source.text, self.tokenizer.pieces(source.tokens), unsure and foreign)
+            reasons += lost(source.text, candidates[0].text) if free and best.finished else []
+        warnings += reasons
         if not best.finished:
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
         if repeats(best.tokens):
             warnings.append(Message.of("warning_repetition"))
-        elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
-                                                or BROKEN in candidates[0].text):
-            foreign = looks_foreign(source.text, self.model.config.source)
+        elif unsure and not reasons:
             warnings.append(Message.of("warning_guess_foreign" if foreign else "warning_guess",
                                        percent=round(100 * math.exp(sureness(best.log_probs)))))
-        good = self._quality(source, candidates[0], options) if free and joined and options.quality else None
+        asked = free and joined and options.quality and not reasons  # it was fitted to what has none of them
+        good = self._quality(source, candidates[0], options) if asked else None
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
             candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]

@@ -150,8 +150,10 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
         if former is not None:
             yield {"shown": figure.found([former], language, old=True)}
         raise
-    warnings, way_out = [warning.say(language) for warning in translation.warnings], ""
-    if looks_like(translation.source, service.info.target):
+    is_other, way_out = looks_like(translation.source, service.info.target), ""
+    warnings = [warning.say(language) for warning in translation.warnings
+                if not (is_other and warning.key == "warning_guess_foreign")]  # which says less
+    if is_other:
         warnings.append(language.say("warning_spanish"))
         other = models.reading(service.info.target) if models else None  # of the other direction, if there is one
         way_out = "" if other is None else figure.other_way(other, sentence[:LONGEST], language)

@@ -73,10 +73,10 @@ def draw(service: TranslationService, language: Language, *, translation: Transl
 
 
 def _ways(service: TranslationService, own: Pieced, language: Language) -> list[tuple[str, Pieced]]:
-    """The sentence as it is typed, in lower case, and with a slip of the finger in its longest word."""
+    """The sentence as the model reads it, in lower case, and with a slip of the finger in its longest word."""
     longest = max((_word(own, group[0]) for group in words(own.pieces)), key=len)
     texts = {"vocab_lower": own.text.lower(), "vocab_slip": own.text.replace(longest, slip(longest), 1)}
-    return [(language.say("vocab_as_typed"), own), *(
+    return [(language.say("vocab_as_read"), own), *(
         (language.say(key), service.split(text)[0]) for key, text in texts.items() if text != own.text)]
 
 

@@ -41,7 +41,7 @@ MOST_CAPITALS = 60  # characters of a sentence that is written in capitals
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
 SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
-IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
+IN_TEST = "in-test"  # the mark of a pair that is kept though it shares a sentence with a test
 RANKED = 4  # hypotheses of a beam, the first; those that follow are seldom probable, and cost as much
 ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
 
@@ -82,13 +82,6 @@ def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
 def read_pairs(path: Path) -> list[Pair]:
     """Read sentence pairs without further columns. Raises as `read_columns` does."""
     return [row[:2] for row in read_marked_pairs(path)]
-
-
-def read_test_overlap(path: Path) -> list[Pair]:
-    """Read the pairs of training data that a test is to be scored without: those whose third column says `in-test`,
-    or all if none does. Raises as `read_columns` does."""
-    rows = read_marked_pairs(path)
-    return [row[:2] for row in [row for row in rows if row[2] == IN_TEST] or rows]
 
 
 def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
