@@ -33,6 +33,12 @@ def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
     assert wanted.specifier == Requirement(f"gradio>={oldest},<{major}.{minor + 1}").specifier
 
 
+def test_ten_journeys_are_made_on_the_newest_gradio():
+    named = re.findall(r"(tests/browser/\S+)::(\w+)", (ROOT / ".github/workflows/night.yml").read_text(encoding="utf-8"))
+    assert len(set(named)) == 10
+    assert all(f"def {name}(" in (ROOT / path).read_text(encoding="utf-8") for path, name in named)
+
+
 def test_only_one_file_knows_private_parts():
     paths = sorted(Path(xformer.ui.__file__).parent.rglob("*.py"))
     assert [path.name for path in paths if PRIVATE.search(path.read_text(encoding="utf-8"))] == ["gradio_private.py"]
