@@ -1,21 +1,18 @@
 """What rests on private parts of Gradio stands in one file, and was tried on the installed version."""
 
-import itertools
 import re
-import sys
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import gradio as gr
+import httpx
 import pytest
-import uvicorn
 from gradio import http_server
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 import xformer.ui
-from tests.harness import ROOT, free_port
+from tests.harness import ROOT
+from tests.pages import run
 from xformer.ui.server import gradio_private
 
 PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
@@ -36,59 +33,33 @@ def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
     assert wanted.specifier == Requirement(f"gradio>={oldest},<{major}.{minor + 1}").specifier
 
 
+def test_ten_journeys_are_made_on_the_newest_gradio():
+    named = re.findall(r"(tests/browser/\S+)::(\w+)", (ROOT / ".github/workflows/night.yml").read_text(encoding="utf-8"))
+    assert len(set(named)) == 10
+    assert all(f"def {name}(" in (ROOT / path).read_text(encoding="utf-8") for path, name in named)
+
+
 def test_only_one_file_knows_private_parts():
     paths = sorted(Path(xformer.ui.__file__).parent.rglob("*.py"))
     assert [path.name for path in paths if PRIVATE.search(path.read_text(encoding="utf-8"))] == ["gradio_private.py"]
 
 
-@pytest.fixture
-def server():
-    """`server(begins)`: one that serves nothing, and begins well or not."""
-    made = []
+def test_gradio_ends_an_app_whose_page_is_long_in_coming_and_this_one_goes_on(monkeypatch):
+    def late(*_, **__):
+        raise httpx.ReadTimeout("timed out")
 
-    def make(begins):
-        async def app(scope, receive, send):
-            await receive()
-            await send({"type": "lifespan.startup.complete" if begins else "lifespan.startup.failed"})
-            await receive()
-            await send({"type": "lifespan.shutdown.complete"})
-        made.append(http_server.Server(uvicorn.Config(app, port=free_port(), log_level="critical")))
-        return made[-1]
-    yield make
-    for one in made:
-        one.close()
+    async def launch(**more):
+        with gr.Blocks(analytics_enabled=False) as demo:
+            gr.HTML("here")
+        demo.launch(prevent_thread_lock=True, quiet=True, **more)
 
-
-def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
-    """A clock by which each look comes ten seconds after the one before."""
-    clock = SimpleNamespace(time=itertools.count(0, 10).__next__, sleep=time.sleep)
-    monkeypatch.setattr(http_server, "time", clock)
-    beginning = server(True)
-    beginning.run_in_thread()
-    assert beginning.started
-
-
-def test_a_server_that_does_not_begin_is_not_waited_for(server):
-    with pytest.raises(http_server.ServerFailedToStartError):
-        server(False).run_in_thread()
-
-
-SLOW = """
-import httpx, gradio as gr
-from xformer.ui.server import gradio_private
-def late(*_, **__):
-    raise httpx.ReadTimeout("timed out")
-httpx.head = late
-with gr.Blocks() as page:
-    gr.HTML("here")
-page.launch(prevent_thread_lock=True)
-print("It is served")
-"""
-
-
-@pytest.mark.full
-def test_a_page_that_is_long_in_coming_is_served(start):
-    start(command=[sys.executable, "-c", SLOW], ready="It is served")
+    started = "127.0.0.1", 7860, "http://127.0.0.1:7860/", None
+    monkeypatch.setattr(http_server, "start_server", lambda **how: started)
+    monkeypatch.setattr(httpx, "get", lambda *_, **__: httpx.Response(200))
+    monkeypatch.setattr(httpx, "head", late)
+    with pytest.raises(ValueError, match="localhost is not accessible"):
+        run(launch())
+    run(launch(**gradio_private.UNASKED))
 
 
 def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is_touched():

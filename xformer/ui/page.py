@@ -79,7 +79,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
                     "lifespan": sessions.sessions,
                     "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}/assets")]},
         max_threads=sessions.at_once(),
-        max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
+        max_file_size="20mb",  # what is not even received; our own limits are lower, and say more
+        **gradio_private.UNASKED)
     if share and not shared:
         print(f"No public link could be made; the page is at {address} only.", flush=True)
     if wait:

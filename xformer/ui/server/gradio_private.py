@@ -7,17 +7,15 @@ Nothing else in this package uses a name that Gradio does not document.
 import datetime
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import gradio as gr
 from annotated_types import MaxLen
-from gradio import http_server, networking, routes, state_holder
+from gradio import http_server, routes, state_holder
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import ProcessCompletedMessage, UnexpectedErrorMessage
@@ -79,48 +77,42 @@ REPLACED = {"core": (
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
-# Gradio's own middleware lets pages of all sites read what a server answers that is not on localhost; see
-# serve/hosts.py.
+# Gradio's own middleware lets pages of all sites ask a server that is not on localhost, with any header, and read what
+# it answers. serve/hosts.py refuses them; but on a Space it takes the headers of proxies as they come, so a page of
+# another site that sends X-Gradio-Server with its own name was answered, 200 in place of 403. Without leave to send
+# that header, the browser does not send it.
 routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, misc]
 
-# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.
+# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps. The limit of
+# a body's size is not enough: of twenty requests with names of 10 MB seven were taken, and 15 seconds later, answered
+# or not, their 70 MB were kept still (the process had grown by 104).
 for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
     _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
     _model.model_rebuild(force=True)
 
 
 # Do not note what every component of a page was set to, its pictures among them: only deep links read that, which
-# `CLOSED` closes.
+# `CLOSED` closes. Gradio has no public way to leave it: `deep_link` is an option of gr.Interface only. An opened page
+# keeps 4.2 MB without this and `keep_little`, 1.6 without this, and 0.7 with both.
 state_holder.SessionState.config_values = property(lambda state: {}, lambda state, values: None)  # type: ignore
 for _note in ("_update_config", "_update_value_in_config"):
     setattr(state_holder.SessionState, _note, lambda *what: None)
 
+# For `launch`: Gradio has just waited for an answer of this server. It asks again, for the page, and ends the app where
+# that takes 3 seconds: of six apps that were started at once on one core, five ended so.
+UNASKED: dict[str, Any] = {"_frontend": False}
+
+_start = http_server.Server.run_in_thread
+
 
 def _run_in_thread(server: Any) -> None:
-    """Start a server in a thread, and wait until it serves or has ended; connections have a time to say what they want.
-
-    Gradio itself waits five seconds, and then starts another at the next port, for which this app is of no use any
-    more: on a busy machine a page that is an MCP server too never began.
-    """
-    def run() -> None:
-        with suppress(SystemExit):  # by which uvicorn ends where it cannot begin
-            server.run()
-
+    """Start a server whose connections have a time to say what they want (serve/connections.py); `launch` has no option
+    for uvicorn's protocol, and uvicorn has none for that time."""
     server.config.http = Patient
-    server.thread = threading.Thread(target=run, daemon=True)
-    if server.reloader:
-        server.watch_thread = threading.Thread(target=server.watch, daemon=True)
-        server.watch_thread.start()
-    server.thread.start()
-    while not server.started:
-        server.thread.join(0.01)
-        if not (server.started or server.thread.is_alive()):
-            raise http_server.ServerFailedToStartError("The server ended before it served.")
+    _start(server)
 
 
 http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
-# Gradio has just waited for an answer of this server. It asks again, for the page, and ends where that takes 3 seconds.
-networking.url_ok = lambda url: True
 
 
 def _event() -> Any:
@@ -258,8 +250,8 @@ def look_less_often(app: Any) -> None:
 def keep_little(app: Any) -> None:
     """Stop Gradio from noting every component of the page for each session, even for one call of the API.
 
-    That is 55 ms and 1 MB here, and only for deep links, which `CLOSED` closes. Told that a page has no components, it
-    notes only what changes.
+    That is 190 ms of a core here, for a page of 2,150 components, and only for deep links, which `CLOSED` closes. Told
+    that a page has no components, it notes only what changes, in 0.2 ms.
     """
     app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
 
