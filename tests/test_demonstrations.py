@@ -9,7 +9,7 @@ import pytest
 
 from xformer.__main__ import main
 from xformer.pieces import WORD_START
-from xformer.results import Head, UserError
+from xformer.results import Head, UserError, questions
 from xformer.serve.translation import Service
 from xformer.training.demonstrations import KINDS, Demonstration, evaluate, read
 
@@ -81,6 +81,10 @@ def test_a_word_is_apart_from_itself_by_nothing_and_the_same_both_ways(service):
     assert measured(service, "apart", (DOG, DOG), "bread") == pytest.approx(0, abs=1e-3)
     both = [measured(service, "apart", texts, "bread") for texts in ((DOG, other), (other, DOG))]
     assert 0.01 < both[0] <= 2 and both[0] == pytest.approx(both[1], abs=1e-3)
+    traces = [service.translate_and_trace(text)[1] for text in (DOG, other)]
+    found = service.ask(questions.MapMeanings([(one.text, one.tokens) for one in traces], "encoder", 1, 220))
+    assert both[0] == pytest.approx(1 - found.alike[2, 4, 5 + 3], abs=2e-3), "words 4 and 3 from 0, after layer 2 of 2"
+    assert both[0] != pytest.approx(1 - found.alike[0, 4, 5 + 3], abs=2e-3)
 
 
 def test_what_it_says_is_the_share_of_the_words_that_the_translation_has(service):
