@@ -14,14 +14,13 @@ import torch
 from tests.conftest import random_model
 from tests.harness import ROOT
 from tests.pages import laid_out, shown
-from xformer.explain.meanings import NEAREST, Meanings, reverse, shipped, stack_states
+from xformer.explain.meanings import NEAREST, SENTENCES, Meanings, reverse, shipped, stack_states
 from xformer.explain.passes import Pair
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config
 from xformer.parts.learned.ask import WRITTEN
 from xformer.parts.meanings import draw as figures
 from xformer.parts.meanings import part
-from xformer.parts.meanings.ask import SENTENCES
 from xformer.pieces import EOS, words
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import GREEDY, Follow, MapMeanings, Reverse, UserError

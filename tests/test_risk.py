@@ -1,13 +1,14 @@
 """Minimum risk training: the hypotheses of a model with their nearness, and what it learns by telling them apart."""
 
 import lzma
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 import torch
-from tests.test_nearest import beam_of
 
 from research.data.nearest import nearness
+from tests.research.test_nearest import beam_of
 from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
@@ -52,6 +53,10 @@ def trainable(loaded):
 @pytest.fixture
 def ranked(data, loaded):
     return read_ranked(data / "ranked.tsv.xz", loaded.tokenizer)
+
+
+def rows_of(path):
+    return [tuple(line.split("\t")) for line in lzma.decompress(path.read_bytes()).decode().splitlines()]
 
 
 def train(folder, out, *more):
@@ -151,9 +156,27 @@ def test_the_command_says_what_it_learns_from(data, tiny_checkpoint, tmp_path, c
     assert "3 sentences with ranked hypotheses, from step 0" in capsys.readouterr().out
 
 
+def test_a_model_that_reads_spanish_learns_from_what_it_made_of_it(learned_pairs, tiny_checkpoint, tmp_path, capsys):
+    """Its hypotheses stand beside the Spanish of pairs, and what training reads has English first, and none of dev."""
+    loaded, back = checkpoint.load(tiny_checkpoint), tmp_path / "back"
+    loaded.model.config = replace(loaded.model.config, source="es", target="en")
+    checkpoint.save(back, loaded.model, loaded.tokenizer, {})
+    dev = [(learned_pairs[0][0], "Otra cosa."), ("No.", learned_pairs[1][1])]
+    for name, pairs in (("train", learned_pairs), ("dev", dev)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{e}\t{s}\n" for e, s in pairs), encoding="utf-8")
+    made = ["data", "nearest", "--data", str(tmp_path), "--checkpoint", str(back), "--device", "cpu"]
+    assert main([*made, "--ranked", "--beam", "6"]) == 0
+    assert {one[0] for one in rows_of(tmp_path / "ranked.tsv.xz")} <= {spanish for _, spanish in learned_pairs[2:]}
+    assert main([*made, "--least", "0"]) == 0
+    read = {spanish for _, spanish in rows_of(tmp_path / "nearest.tsv.xz")}
+    assert read and read <= {spanish for _, spanish in learned_pairs} - {learned_pairs[1][1]}
+    capsys.readouterr()
+    assert train(tmp_path, tmp_path / "run", "--from", back, "--risk", "20", "--reverse") == 0
+    assert "sentences with ranked hypotheses, from step 0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("lines", "more", "text"), [
-    ("", ["--risk", "20"], "--risk is for transformers that read English, and needs ranked.tsv"),
-    ("A bird.\tave\t9\n", ["--risk", "20", "--reverse"], "--risk is for transformers that read English"),
+    ("", ["--risk", "20"], "--risk is for transformers, and needs ranked.tsv"),
     ("A bird.\tave\t9\n", ["--risk", "20", "--architecture", "gru"], "--risk is for transformers"),
     ("A bird.\tave\n" * RANKED, ["--risk", "20"], "has a line without its nearness"),
     ("A bird.\tave\tnear\n" * RANKED, ["--risk", "20"], "has a line without its nearness"),
@@ -161,7 +184,7 @@ def test_the_command_says_what_it_learns_from(data, tiny_checkpoint, tmp_path, c
     ("A bird.\tave\t101\n" * RANKED, ["--risk", "20"], "has a line without its nearness, 0 to 100"),
     ("A bird.\tave\t9\n" * RANKED, ["--risk", "20"], "has no sentence with 4 hypotheses of unlike nearness"),
     ("A bird.\tave\t9\n", ["--risk", "-1"], "--risk is -1.0; it must be a number, at least 0"),
-], ids=["no file", "reverse", "gru", "no nearness", "no number", "not a number", "above 100", "alike", "negative"])
+], ids=["no file", "gru", "no nearness", "no number", "not a number", "above 100", "alike", "negative"])
 def test_what_cannot_be_learned_is_said_in_one_sentence(tmp_path, learned_pairs, capsys, lines, more, text):
     for name in ("train", "dev"):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{e}\t{s}\n" for e, s in learned_pairs), encoding="utf-8")

@@ -44,10 +44,10 @@ def sentiment(args: argparse.Namespace) -> None:
 
 
 def nearest(args: argparse.Namespace) -> None:
-    """Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the hypotheses of each
-    beam the one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence
-    with dev. The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016).
-    With --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
+    """Translate what a model reads of train.tsv, and write nearest.tsv.xz beside it: of the hypotheses of each beam the
+    one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence with dev.
+    The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016). With
+    --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
     from research.data.nearest import write_nearest
     run = record(NearestRun, args)
     with plainly():

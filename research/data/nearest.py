@@ -8,7 +8,7 @@ than the reference, which is one person's choice. Or all of them are, each with 
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from xformer.device import prepare
 from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError, refusing
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import RANKED, Pair, data_file, needed_file, read_pairs, without
+from xformer.training.data.corpora import RANKED, Pair, data_file, needed_file, read_pairs, turned, without
 from xformer.translator import Translator, translate_ids
 
 METRICS = sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
@@ -30,7 +30,7 @@ CHUNK = 1000  # sentences of similar length that are translated before the bar m
 
 @dataclass(frozen=True)
 class NearestPairs:
-    """What `write_nearest` translated and wrote, counted in English sentences."""
+    """What `write_nearest` translated and wrote, counted in sentences that the model reads."""
 
     path: Path
     sentences: int
@@ -92,25 +92,32 @@ def ranked_rows(model: Translator, tokenizer: Tokenizer, references: Mapping[str
 
 
 def write_nearest(run: NearestRun) -> NearestPairs:
-    """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz or ranked.tsv.xz beside it, without
-    what shares a sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv
-    that is no pair."""
+    """Translate what the model reads of train.tsv in `run.data`, English or Spanish, and write nearest.tsv.xz (English,
+    Spanish) or ranked.tsv.xz (source, hypothesis) beside it, without what shares a sentence, on either side, with dev
+    or a test. Raises UserError, and ValueError for a line of train.tsv that is no pair."""
     path = run.data / ("ranked.tsv.xz" if run.ranked else "nearest.tsv.xz")
     train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
     if (old := path.with_suffix("")).exists():
         raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
     dev = data_file(run.data, "dev")
     held_out = [*(read_pairs(dev) if dev else []), *(pair for test in run.exclude for pair in excluded_pairs(test))]
-    references: dict[str, list[str]] = {}
-    for english, spanish in dict.fromkeys(without(read_pairs(train), held_out) if run.ranked else read_pairs(train)):
-        references.setdefault(english, []).append(spanish)
+    pairs = without(read_pairs(train), held_out) if run.ranked else read_pairs(train)
     loaded = checkpoint.load_translator(repository.find(run.checkpoint))
+    sided: Callable[[Iterable[Pair]], list[Pair]] = turned if loaded.model.config.source == "es" else list
+    references: dict[str, list[str]] = {}
+    for source, target in dict.fromkeys(sided(pairs)):
+        references.setdefault(source, []).append(target)
     prepare(loaded.model, run.device, run.precision)
     of_beams = loaded.model, loaded.tokenizer, references, run.beam
-    rows: Sequence[tuple[str, ...]] = (
-        [*ranked_rows(*of_beams)] if run.ranked else without([*nearest_pairs(*of_beams, run.least)], held_out))
+    rows: Sequence[tuple[str, ...]]
+    written: Sequence[tuple[str, ...]]
+    if run.ranked:
+        rows = written = [*ranked_rows(*of_beams)]
+    else:
+        pairs = without([*nearest_pairs(*of_beams, run.least)], sided(held_out))
+        rows, written = pairs, sided(pairs)
     with refusing(OSError, lambda error: (
             f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data.")):
-        checkpoint.write(path, lzma.compress(lines_of(rows)))
+        checkpoint.write(path, lzma.compress(lines_of(written)))
     return NearestPairs(path, len(references), len({row[0] for row in rows}),
-                        sum(spanish not in references[english] for english, spanish, *_ in rows))
+                        sum(target not in references[source] for source, target, *_ in rows))

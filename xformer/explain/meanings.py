@@ -27,6 +27,7 @@ from xformer.translator import pad
 BATCH, NEAREST = 64, 10  # sentences; neighbours of a word
 MOST_KEPT, WORDS = 150_000_000, 6  # bytes of states that are kept of a stack; words of a sentence, about
 SIDES = {"en": 0, "mul": 0, "es": 1}  # columns of assets/meanings.tsv
+SENTENCES = (220, 2_000)  # of which maps are offered
 
 
 def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) -> list[Pair]:

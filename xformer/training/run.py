@@ -75,9 +75,9 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model_type, attention = RecurrentTranslator, "additive" if run.architecture == "gru-attention" else "none"
             shape.update(attention=attention, n_heads=1, d_ff=1, norm="pre", n_decoder_layers=0)
         model, tokenizer = _model(run, out, model_type, model_type, learn, **shape)
-        if run.risk and (path is None or run.reverse or isinstance(model, RecurrentTranslator)):
-            raise ValueError("--risk is for transformers that read English, and needs ranked.tsv or ranked.tsv.xz in "
-                             "--data; make it by “python -m research data nearest --ranked”, or leave out --risk")
+        if run.risk and (path is None or isinstance(model, RecurrentTranslator)):
+            raise ValueError("--risk is for transformers, and needs ranked.tsv or ranked.tsv.xz in --data; make it by "
+                             "“python -m research data nearest --ranked”, or leave out --risk")
         ranked = corpora.read_ranked(path, tokenizer) if run.risk and path and not _rank() else []
         batches = corpora.TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, entries, ranked, options=run, seed=run.seed,

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from xformer.explain.meanings import Meanings, shipped
+from xformer.explain.meanings import SENTENCES, Meanings, shipped
 from xformer.results import MapMeanings, UserError
 from xformer.results.inside import MeaningMap
 from xformer.serve.answers import Answers
 from xformer.serve.protocol import Progress
-
-SENTENCES = (220, 2_000)
 
 
 def map_meanings(service: Any, asked: MapMeanings, tell: Progress | None) -> MeaningMap:
