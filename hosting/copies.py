@@ -101,12 +101,14 @@ def serve(count: int, port: int, flags: list[str]) -> int:
             return 0
         finally:
             processes: list[subprocess.Popen[Any]] = [copy.process for copy in copies.values()]
-            processes[:0] = [balancer] if balancer else []
             for process in processes:
                 process.terminate()
+            if balancer:
+                balancer.send_signal(signal.SIGUSR1)  # it passes on the last answers
+                processes.append(balancer)
             for process in processes:
                 try:
-                    process.wait(timeout=10)
+                    process.wait(timeout=15)
                 except subprocess.TimeoutExpired:
                     process.kill()
 

@@ -76,6 +76,8 @@ class Forked:
         self.stdin, self.stdout = os.fdopen(own_input, "w"), os.fdopen(own_output)
 
     def terminate(self):
+        if self.handle is None:
+            return
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGTERM)
 

@@ -54,7 +54,7 @@ def test_each_way_to_start_the_page_offers_all_that_ships(whole, monkeypatch):
 
 def test_an_engine_offers_the_models_that_a_page_begins_with(whole, monkeypatch):
     used = []
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    monkeypatch.setattr("xformer.serve.connections.Server.run", lambda server: None)
     monkeypatch.setattr(engine, "use", lambda *services: used.extend(one.info.name for one in services))
     line = parser().parse_args(["serve", "--device", "cpu"])
     assert line.run(line) == 0 and used == [TRANSLATION.name, SENTIMENT.name]

@@ -231,13 +231,13 @@ def test_a_connection_that_brings_no_whole_head_is_closed(said, closes):
 
 
 def test_the_page_and_the_engine_are_served_so(monkeypatch):
-    asked = {}
-    monkeypatch.setattr("uvicorn.run", lambda app, **how: asked.update(how))
+    ran = []
+    monkeypatch.setattr(connections.Server, "run", lambda server: ran.append(server))
     monkeypatch.setattr(engine.Setup, "start", lambda setup: None)
     main(["serve"])
-    assert asked["http"] is connections.Patient
     config = uvicorn.Config(ends, port=free_port(), log_level="critical", lifespan="off")
     server = http_server.Server(config)
     server.run_in_thread()
     server.close()
-    assert config.http_protocol_class is connections.Patient
+    for one in (ran[0].config, config):
+        assert (one.http, one.timeout_graceful_shutdown) == (connections.Patient, connections.GRACE)

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from contextlib import suppress
 from importlib.util import find_spec
 
 from xformer.commands.arguments import Within, add_device, add_precision, add_token, token_of
@@ -56,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import uvicorn
 
-    from xformer.serve.connections import Patient
+    from xformer.serve.connections import GRACE, Patient, Server
     setup.start()
-    uvicorn.run(engine.api, host=args.host, port=args.port, http=Patient, log_level="info", access_log=False)
+    with suppress(KeyboardInterrupt):
+        Server(uvicorn.Config(engine.api, host=args.host, port=args.port, http=Patient, log_level="info",
+                              access_log=False, timeout_graceful_shutdown=GRACE)).run()
     return 0
 
 

@@ -1,16 +1,34 @@
-"""What a connection may take before its request is there: a time for the head, and a least speed for the body."""
+"""What a connection may take before its request is there, a time for the head and a least speed for the body; and how a
+server ends."""
 
 import asyncio
+import signal
 import time
 from typing import Any
 
 import anyio
+import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD = 15.0  # seconds for the lines before a body, of the first request of a connection and of each that follows
 WINDOW, PIECE = 20.0, 64_000  # seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
+GRACE = 10  # seconds in which what is under way is answered when a server is to end
+SIGNALS = signal.SIGINT, signal.SIGTERM
+
+
+def handle_exit(server: uvicorn.Server, number: int, frame: Any) -> None:
+    """Have a signal end a server when what is under way is answered, and another signal the process at once."""
+    uvicorn.Server.handle_exit(server, number, frame)
+    for one in SIGNALS:
+        signal.signal(one, signal.SIG_DFL)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which ends as `handle_exit` says."""
+
+    handle_exit = handle_exit
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

@@ -73,7 +73,8 @@ def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
 
 
 def door(app: ASGIApp) -> ASGIApp:
-    """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large."""
+    """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large, and
+    tells those that the end of the engine breaks off."""
     async def entered(scope: Scope, receive: Receive, send: Send) -> None:
         inside = within if scope["type"] == "http" else app
         await Hosts(inside, _asked_for["hosts"], what="engine")(scope, receive, send)
@@ -95,7 +96,10 @@ def door(app: ASGIApp) -> ASGIApp:
             if received > MOST_BYTES:
                 raise HTTPException(413, f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")
             return message
-        await app(scope, take, send)
+        try:
+            await app(scope, take, send)
+        except asyncio.CancelledError:  # the time in which the engine ends is over
+            await PlainTextResponse("This engine ends; ask again in a minute.", 503)(scope, receive, send)
     return entered
 
 

@@ -84,7 +84,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     if share and not shared:
         print(f"No public link could be made; the page is at {address} only.", flush=True)
     if wait:
-        demo.block_thread()
+        gradio_private.stay(demo)
     return address
 
 

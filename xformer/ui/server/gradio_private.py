@@ -4,6 +4,7 @@ A test fails on any other version. Then read what each function here says it res
 Nothing else in this package uses a name that Gradio does not document.
 """
 
+import asyncio
 import datetime
 import os
 import re
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import gradio as gr
+import uvicorn
 from annotated_types import MaxLen
 from gradio import http_server, routes, state_holder
 from gradio.context import LocalContext
@@ -23,7 +25,8 @@ from gradio.utils import get_function_description
 from starlette.responses import Response
 from starlette.routing import Route
 
-from xformer.serve.connections import Patient
+from xformer.serve.connections import GRACE, Patient, handle_exit
+from xformer.strings import ENGLISH
 
 TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
@@ -37,6 +40,7 @@ LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the qu
 SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
 ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
 LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
+LATE = GRACE - 1  # seconds after which a server that is to end refuses what is still computed
 PAUSES = 0.02, 0.1  # seconds between two looks for requests in the queue, and for how far they are
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
@@ -106,13 +110,39 @@ _start = http_server.Server.run_in_thread
 
 
 def _run_in_thread(server: Any) -> None:
-    """Start a server whose connections have a time to say what they want (serve/connections.py); `launch` has no option
-    for uvicorn's protocol, and uvicorn has none for that time."""
+    """Start a server whose connections have a time to say what they want (serve/connections.py), and which finishes what
+    is under way when it is ended; `launch` has no option for uvicorn's protocol, and uvicorn has none for that time."""
     server.config.http = Patient
+    server.config.timeout_graceful_shutdown = GRACE
     _start(server)
 
 
+async def _shutdown(server: Any, sockets: Any = None) -> None:
+    """End a server when what is under way is answered, as uvicorn does, with what `_end` does meanwhile."""
+    ending = asyncio.create_task(_end(server.running_app))
+    await uvicorn.Server.shutdown(server, sockets)
+    ending.cancel()
+
+
+async def _end(app: Any) -> None:
+    """End the streams that tell that a page is open, refuse what waits in the queue, and after `LATE` seconds what is
+    still computed, which would be broken off."""
+    if not isinstance(app, routes.App):
+        return
+    app.stop_event.set()
+    queue = app.get_blocks()._queue
+    waiting = {event._id for one in queue.event_queue_per_concurrency_id.values() for event in one.queue}
+    for seconds in (0, LATE):
+        await asyncio.sleep(seconds)
+        for job in jobs(app):
+            if seconds or job.id in waiting:
+                await queue.clean_events(event_id=job.id)
+                _tell(app, job, ENGLISH.say("error_ending"))
+
+
 http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
+http_server.Server.shutdown = _shutdown  # type: ignore[method-assign]
+http_server.Server.handle_exit = handle_exit  # type: ignore[method-assign]
 
 
 def _event() -> Any:
@@ -209,6 +239,14 @@ class Job(NamedTuple):
     address: str = ""  # of its client
 
 
+def stay(demo: gr.Blocks) -> None:
+    """Serve until a signal ends it; called in the main thread."""
+    server: Any = demo.server
+    with suppress(KeyboardInterrupt), server.capture_signals():
+        while server.thread.is_alive():
+            server.thread.join(0.1)
+
+
 def jobs(app: Any) -> list[Job]:
     """List the requests that wait in Gradio's queue or are computed."""
     return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
@@ -228,14 +266,22 @@ async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> N
     if heard():
         return
     await queue.clean_events(event_id=job.id)
-    if heard() and (messages := queue.pending_messages_per_session.get(job.session)) is not None:
-        messages.put_nowait(ProcessCompletedMessage(event_id=job.id, output={"error": refusal}, success=False))
+    if heard() and _tell(app, job, refusal):
         return
     pending = queue.pending_event_ids_session.get(job.session, set())
     pending.discard(job.id)
     if not pending:
         queue.pending_event_ids_session.pop(job.session, None)
         queue.pending_messages_per_session.pop(job.session, None)
+
+
+def _tell(app: Any, job: Job, refusal: str) -> bool:
+    """End a request with a refusal for whoever listens for its answer; False where nobody can."""
+    messages = app.get_blocks()._queue.pending_messages_per_session.get(job.session)
+    if messages is None:
+        return False
+    messages.put_nowait(ProcessCompletedMessage(event_id=job.id, output={"error": refusal}, success=False))
+    return True
 
 
 def look_less_often(app: Any) -> None:
