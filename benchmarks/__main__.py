@@ -66,9 +66,10 @@ def main() -> int:
     parser.add_argument("--address", metavar="URL",
                         help="only ask a page that runs already, as “copies” does its own")
     parser.add_argument("--people", type=int, default=copies.PEOPLE, metavar="N",
-                        help="users at once of “copies” and of --address (default: %(default)s)")
+                        help="users at once of “copies” and of --address (default: %(default)s), and at most 20 of "
+                             "“setups” and of “soak” for minutes")
     parser.add_argument("--minutes", type=int, default=0, metavar="N",
-                        help="“soak” by 20 people at their own pace for so long (default: 10,000 requests, at once)")
+                        help="“soak” by people at their own pace for so long (default: 10,000 requests, at once)")
     options = parser.parse_args()
     if options.address:
         print(copies.run_against(options.address, options.people, 5.0 if options.quick else 30.0))
@@ -120,7 +121,8 @@ def main() -> int:
     if "soak" in names:
         requests = 2 * soak.WARM if options.quick else soak.REQUESTS
         try:
-            print(soak.run(options.checkpoint, options.sentiment, requests, options.minutes), "\n", flush=True)
+            print(soak.run(options.checkpoint, options.sentiment, requests, options.minutes,
+                           min(options.people, soak.PEOPLE)), "\n", flush=True)
         except soak.Grown as error:
             print(error, file=sys.stderr)
             return 1
