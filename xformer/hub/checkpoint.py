@@ -9,7 +9,6 @@ import json
 import math
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -24,7 +23,7 @@ from xformer.classifier import POOLINGS, ClassifierConfig, LanguageModel, Langua
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import ModelInfo, UserError, refusing
+from xformer.results import ModelInfo, UserError, refusing, unread
 from xformer.tokenizer import JOINT, SIDES, Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
@@ -300,17 +299,8 @@ def enough_memory(path: Path) -> Iterator[None]:
                         f"machine with more, or another checkpoint.") from error
 
 
-def unread(path: Path, most: int = MOST_BYTES) -> str:
-    """Say why a file is not read as a whole: a pipe or a device may have no end, and another may be far larger than any
-    that training writes; "" for one that is. Raises OSError where there is none."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        return "is no regular file"
-    return f"has {found.st_size:,} bytes; it must have at most {most:,}" if found.st_size > most else ""
-
-
 def _bounded(path: Path) -> None:
-    if fault := unread(path):
+    if fault := unread(path, MOST_BYTES):
         raise UserError(f"The file {path} {fault}: {FIX}.")
 
 
