@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--people", type=int, default=100, metavar="N",
                         help="users at once of --address (default: %(default)s)")
     parser.add_argument("--minutes", type=int, default=0, metavar="N",
-                        help="“soak” by 20 people at their own pace for so long (default: 10,000 requests, at once)")
+                        help="“soak” by people at their own pace for so long (default: 10,000 requests, at once)")
     options = parser.parse_args()
     if options.address:
         print(load.run_against(options.address, options.people, 5.0 if options.quick else 30.0))
@@ -80,7 +80,8 @@ def main() -> int:
     if "soak" in names:
         requests = 2 * soak.WARM if options.quick else soak.REQUESTS
         try:
-            print(soak.run(options.checkpoint, options.sentiment, requests, options.minutes), "\n", flush=True)
+            print(soak.run(options.checkpoint, options.sentiment, requests, options.minutes,
+                           min(options.people, soak.PEOPLE)), "\n", flush=True)
         except soak.Grown as error:
             print(error, file=sys.stderr)
             return 1

@@ -8,11 +8,14 @@ import urllib.error
 import urllib.request
 from functools import partial
 
+import httpx
 import numpy as np
 import pytest
 
+from benchmarks import soak
 from tests import endpoints
 from tests.harness import ROOT
+from tests.pages import run
 from xformer.ui.server.api import told
 from xformer.ui.server.middleware import HEADERS
 
@@ -35,6 +38,15 @@ def test_translate(ask, running, learned_pairs):
         assert answer["text"] == spanish
         assert sum(answer["log_probs"]) == pytest.approx(sum(running.translate(english).best.log_probs), abs=1e-4)
     assert len(ask("translate", learned_pairs[0][0], 4, 3)["n_best"]) == 3
+
+
+def test_of_many_who_ask_at_once_each_gets_the_answer_to_their_own(address, learned_pairs):
+    alone = soak.Alone({(english, 5): spanish for english, spanish in learned_pairs}, {}, {})
+
+    async def ask_at_once():
+        async with httpx.AsyncClient(base_url=address, timeout=60, verify=False) as client:
+            return await soak.at_once(client, [english for english, _ in learned_pairs], alone)
+    assert run(ask_at_once()) == {"translate": 4, "page": 4}
 
 
 def test_explain_is_the_map_of_the_model(ask, running, learned_pairs):

@@ -551,7 +551,14 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
     ({"calibration": {"temperature": [1]}}, "calibration.temperature is '[1]'"),
     ({"calibration": {"bins": [{"count": None}]}}, "calibration.bins.count is 'None'"),
     ({"poolings": [{"imdb": "x"}]}, "poolings.imdb is 'x'"), ({"poolings": [3]}, "poolings is '[3]'"),
-    ({"alignment": {"sentences": "all"}}, "alignment.sentences is 'all' in place of a number")])
+    ({"poolings": [{"imdb": 1.5}]}, "poolings.imdb is '1.5' in place of a share from 0 to 1"),
+    ({"poolings": [{"pooling": "last"}]}, "poolings.pooling is 'last' in place of attention or mean or max"),
+    ({"calibration": {"bins": [{"count": -1}]}}, "calibration.bins.count is '-1' in place of a count of at least 0"),
+    ({"calibration": {"bins": [{"accuracy": -0.1}]}}, "calibration.bins.accuracy is '-0.1'"),
+    ({"scores": [{"set": "imdb-validation", "rows": -1}]}, "scores.rows is '-1' in place of a count"),
+    ({"scores": [{"set": []}]}, "scores.set is '[]' in place of a text"),
+    ({"alignment": {"sides": None}}, "alignment.sides is 'None' in place of a share"),
+    ({"alignment": {"sentences": "all"}}, "alignment.sentences is 'all' in place of a count")])
 def test_metrics_of_another_form_are_one_sentence_that_names_the_file(tmp_path, metrics, said):
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     with pytest.raises(UserError) as refused:

@@ -16,11 +16,11 @@ from xformer.explain import complexity
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures.generation import label, missing
 from xformer.hub import recorded
+from xformer.parts.architecture import sizes
 from xformer.parts.generations import draw as figures
 from xformer.parts.generations import part
 from xformer.parts.generations.draw import CURVES
-from xformer.parts.sizes import sizes
-from xformer.results import GENERATIONS, LayerTimes, Options
+from xformer.results import GENERATIONS, LayerTimes, Moment, Options
 from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
@@ -140,11 +140,15 @@ def test_what_the_files_do_not_say_is_a_dash(generations):
     with generations.lease("post-norm") as service:
         one = part._measured(service, "post-norm", ENGLISH)
     for metrics in ({}, {"options": 3, "learned_from": [], "epoch": "x"},
-                    {"options": {"warmup": "<b>", "peak": None}, "learned_from": {"pairs": float("inf")}}):
+                    {"options": {"warmup": "<b>", "peak": None}, "learned_from": {"pairs": float("inf")}},
+                    {"study": {"rates": [{}, {"rate": 0.1}], "seeds": [{"bleu": None}, {"bleu": None}]}}):
         said = settings(figures.trained([replace(one, metrics=metrics, kept=None, history=None)]))
         assert {name for name, cells in said.items() if cells[2] == "–"} == {
             "Batch", "Warm-up", "Highest learning rate", "Rates tried: loss on dev", "Seed of the weights",
             "Pairs of sentences", "Epochs", "Training time"}
+        assert ENGLISH.say("gen_column_bleu") in figures.facts([replace(one, metrics=metrics)])
+    unstepped = replace(one, kept=Moment(0, 1.0, 10, 0.0))
+    assert settings(figures.trained([unstepped]))["Batch"][2] == "–"
 
 
 def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_checkpoint, tmp_path):

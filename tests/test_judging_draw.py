@@ -189,6 +189,9 @@ def test_the_reliability_diagram_shows_what_was_measured(language, axes):
 def test_how_often_the_model_is_right_where_it_is_surest(language, said):
     bins = (Bin(10, 0.55, 0.99), Bin(1000, 0.97, 0.95), Bin(2000, 0.8, 0.7))
     assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, bins), language) == f"<p>{said}</p>"
+    (curve,) = [trace for trace in figures.reliability(Calibration(1.0, 0.0, 0.0, (Bin(0, 0.5, 0.5),))).data
+                if trace.marker.size]
+    assert curve.marker.size == (6,), "of no texts"
     assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, ())) == ""
 
 

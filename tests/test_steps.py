@@ -127,7 +127,10 @@ def test_how_badly_origins_align_words_is_said_where_it_was_measured(running, dr
     rates = {"predicted": [[0.5, 0.25, 1, 1]] * 2, "given": [[1, 1, 1, 1]] * 2}
     monkeypatch.setitem(running.metrics, "alignment", {"alignment_error_rate": rates, "sentences": 7, "sides": 0.3,
                                                        "best": {"layer": 1, "head": 2, "of": "predicted"}})
+    whole = running.metrics["alignment"]
     said = draw(pair, decode="why", made={})["why_panel"]["error"]
+    monkeypatch.setitem(running.metrics, "alignment", {name: whole[name] for name in whole if name != "sentences"})
+    assert draw(pair, decode="why", made={})["why_panel"]["error"] == ""
     assert "0.300" in said and "layer 1, head 2" in said and "0.250" in said and "7 sentences" in said
 
 

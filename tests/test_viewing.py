@@ -1,6 +1,7 @@
 """`xformer.view`: what models of others attend to, in our pictures, with the numbers that their tensors hold."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import transformers
 import xformer
 from tests.harness import ROOT
 from tests.offline import asks_for_nothing, data_of, maps_of
+from xformer import viewing
 from xformer.explain import export
 from xformer.results import STACKS, UserError
 from xformer.strings import SPANISH
@@ -204,6 +206,11 @@ def broken(value, row=slice(None)):
     (UNIFORM[None], {"batch": 2}, r"the shape \(2, 3, 4, 4\), and batch, from 0, is 2"),
     ([UNIFORM[0], UNIFORM[1, :2]], {}, "attentions cannot be read as layers of one shape"),
     ([["a"]], {}, "could not convert string to float"),
+    ([["a" * 100_000]], {}, "could not convert string to float: 'a{160,170}[.]$"),
+    ({"cross": 3}, {}, "cross cannot be read as layers of one shape"),
+    ({"cross": [[]]}, {}, "cross cannot be read as layers of one shape"),
+    ({"cross": {"a": 1}}, {}, "cross cannot be read as layers of one shape"),
+    ({"attentions": UNIFORM, "source": 3}, {}, "tokens must be pieces of text"),
     ({}, {}, "There are no attentions in this output; .*\"eager\""),
     ({"encoder_attentions": (None, None), "attentions": None}, {}, "output_attentions=True"),
     ({"cross": np.broadcast_to(np.float32(0.001), (4, 10, 500, 1000))}, {}, "20,000,000 numbers"),
@@ -212,6 +219,23 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(attentions, options, said
     with pytest.raises(UserError, match=said) as error:
         xformer.view(attentions, **options)
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1", b"\xff", b"[" * 1_000_000, b"1" * 5_000, "pipe", "device", "large",
+                                     "folder", "nothing"])
+def test_a_file_of_no_attentions_is_refused_in_a_sentence(tmp_path, content):
+    path = tmp_path / "a.json"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "large":
+        path.touch()
+        os.truncate(path, viewing.MOST_BYTES + 1)
+    else:
+        {"pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero"), "folder": path.mkdir,
+         "nothing": str}[content]()
+    with pytest.raises(UserError, match="a.json cannot be read as the JSON that") as error:
+        xformer.view(path)
+    assert str(error.value).endswith(".") and "\n" not in str(error.value) and len(str(error.value)) < 500
 
 
 @torch.no_grad()

@@ -9,18 +9,20 @@ one, or, where queries and keys differ in number, of cross-attention; {"cross": 
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xformer.results import STACKS, Trace, UserError, refusing
+from xformer.results import STACKS, Trace, UserError, refusing, unread
 
 NAMES = {"encoder_self": "encoder_attentions", "decoder_self": "decoder_attentions", "cross": "cross_attentions"}
 SIDES = {"encoder_self": ("tokens", "tokens"), "decoder_self": ("target", "target"), "cross": ("target", "tokens")}
 NOTHING, NO_NORMS = np.empty((0, 0, 0, 0), np.float32), np.empty((0, 0, 0), np.float32)
 FAR = 1e-2  # from 1, of the sum of a row; half precision rounds
 MOST = 16_000_000  # numbers of a page, which then has 85 MB
+MOST_BYTES = 12 * MOST  # of a file of so many numbers, rounded to six digits
 
 
 def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[str] | None = None, *, batch: int = 0,
@@ -34,7 +36,7 @@ def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[
     """
     found = attentions
     if isinstance(found, (str, Path)):
-        found = json.loads(Path(found).read_text(encoding="utf-8"))
+        found = _read(Path(found))
     elif isinstance(found, (tuple, list)) or hasattr(found, "shape"):
         found = {"attentions": found}
     held = {name: found.get(name) if isinstance(found, Mapping) else getattr(found, name, None) for name in (
@@ -44,10 +46,12 @@ def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[
                         "the input of the decoder, and view the attentions of that pass.")
     texts = {"tokens": held["source"] if tokens is None else tokens,
              "target": held["target"] if target is None else target, "predicted": None if target else held["predicted"]}
-    pieces = {side: () if of_side is None else tuple(of_side) for side, of_side in texts.items()}
-    for side, of_side in pieces.items():
-        if isinstance(texts[side], str) or not all(isinstance(piece, str) for piece in of_side):
-            raise UserError(f"{side} must be pieces of text, as tokenizer.convert_ids_to_tokens(ids) gives them.")
+    pieces = dict[str, tuple[str, ...]]()
+    for side, of_side in texts.items():
+        with refusing((TypeError, ValueError), partial(_no_pieces, side)):
+            pieces[side] = () if of_side is None else tuple(of_side)
+            if isinstance(of_side, str) or not all(isinstance(piece, str) for piece in pieces[side]):
+                raise ValueError("no pieces")
     given = {stack: held[name] if held[stack] is None else held[stack] for stack, name in NAMES.items()}
     maps = {stack: _maps(stack, layers, batch) for stack, layers in given.items() if _is_there(layers)}
     if _is_there(lone := held["attentions"]):
@@ -74,13 +78,24 @@ def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[
                  maps["decoder_self"], maps["cross"], NO_NORMS, NO_NORMS, NO_NORMS, text, ())
 
 
+def _read(path: Path) -> Any:
+    """Read the JSON of `xformer explain`."""
+    with refusing((OSError, ValueError, RecursionError), lambda error: (  # RecursionError: thousands of nested brackets
+            f"The file {path} cannot be read as the JSON that “xformer explain --json” writes: {error}.")):
+        if fault := unread(path, MOST_BYTES):
+            raise ValueError(f"it {fault}")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
 def _is_there(layers: Any) -> bool:
     """Whether there are arrays: with fused attention an output has None in their place, or a tuple of None."""
-    return layers is not None and len(layers) > 0 and all(one is not None for one in layers)
+    sized = hasattr(layers, "__len__")
+    return layers is not None and not (sized and (len(layers) == 0 or any(one is None for one in layers)))
 
 
 def _is_steps(layers: Any) -> bool:
-    return _is_there(layers) and isinstance(layers[0], (tuple, list)) and hasattr(layers[0][0], "shape")
+    first = layers[0] if _is_there(layers) and isinstance(layers, (tuple, list)) else None
+    return isinstance(first, (tuple, list)) and len(first) > 0 and hasattr(first[0], "shape")
 
 
 def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
@@ -92,7 +107,8 @@ def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
                              "queries, keys) or (batch, heads, queries, keys)")
         return array[batch] if array.ndim == 4 else array
 
-    with refusing((TypeError, ValueError), lambda error: f"{name} cannot be read as layers of one shape: {error}."):
+    with refusing((TypeError, ValueError), lambda error: (
+            f"{name} cannot be read as layers of one shape: {str(error)[:200]}.")):
         if not _is_steps(layers):
             return np.stack([of_text(layer) for layer in layers])
         steps = [np.stack([of_text(layer) for layer in step]) for step in layers]
@@ -115,3 +131,7 @@ def _fitted(name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[st
         for layer, head, _ in np.argwhere(wrong)[:1]:
             raise UserError(f"{name}, layer {layer + 1}, head {head + 1}, has {said}.")
     return array
+
+
+def _no_pieces(side: str, error: Exception) -> str:
+    return f"{side} must be pieces of text, as tokenizer.convert_ids_to_tokens(ids) gives them."

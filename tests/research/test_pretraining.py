@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from research.__main__ import main
 from research.options import PretrainingRuns
 from research.studies import pretraining
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig
-from xformer.explain.recorded import read_pretraining
+from xformer.explain.recorded import read, read_pretraining
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
@@ -133,3 +134,12 @@ def test_the_command_says_what_is_missing_and_what_is_broken(tmp_path, capsys):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(UserError, match=r"x\.json"):
             read_pretraining(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("reads", [read, read_pretraining])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()],
+                         ids=["pipe", "device", "folder"])
+def test_a_file_of_runs_that_is_none_is_not_read(tmp_path, reads, make):
+    make(tmp_path / "runs.json")
+    with pytest.raises(UserError, match=r"The file runs.json .* is missing or broken; make it again"):
+        reads(tmp_path / "runs.json")

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError, refusing
+from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError, refusing, unread
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
@@ -127,8 +127,8 @@ def read(path: Path) -> Recorded:
 
     with refusing((OSError, ValueError, TypeError, KeyError, RecursionError), lambda _: (
             Message.of("recorded_broken", file=path.name))):
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        if fault := unread(path, MOST_BYTES):
+            raise ValueError(fault)
         stored = json.loads(path.read_text(encoding="utf-8"))
         about, runs = dict(stored["about"]), list(stored["runs"])
     reader, courses = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False)), []
@@ -143,4 +143,6 @@ def read_pretraining(path: Path) -> PretrainingStudy:
     """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
     from pydantic import TypeAdapter
     with refusing((OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)):
+        if fault := unread(path, MOST_BYTES):
+            raise ValueError(fault)
         return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())

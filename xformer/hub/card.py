@@ -12,7 +12,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from xformer.hub import checkpoint
 from xformer.hub.checkpoint import ModelKind, Summary
-from xformer.results import UserError
+from xformer.results import UserError, unread
 from xformer.strings import ASSETS
 
 LANGUAGES = {"translation": ["en", "es"]}  # by the task; English for all others
@@ -73,7 +73,7 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
 def read(path: Path) -> ModelCard:
     """Read a model card. Raises UserError if there is none, or its metadata cannot be read."""
     try:
-        if fault := checkpoint.unread(path):
+        if fault := unread(path, checkpoint.MOST_BYTES):
             raise ValueError(f"it {fault}")
         return ModelCard(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

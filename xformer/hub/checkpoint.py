@@ -9,7 +9,6 @@ import json
 import math
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -20,11 +19,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.classifier import POOLINGS, ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import ModelInfo, UserError, refusing
+from xformer.results import ModelInfo, UserError, refusing, unread
 from xformer.tokenizer import JOINT, SIDES, Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
@@ -39,6 +38,9 @@ RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study")
 RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins|study\.\w+")
 NUMBER = re.compile(r"bleu|alignment\.sentences|calibration\.(?!bins$).+|scores\.(bleu|chrf|accuracy)|"
                     r"study\.\w+\.\w+|lengths\.buckets\..+|poolings\.(?!pooling(\.|$)).+", re.S)
+COUNT = re.compile(r"alignment\.sentences|calibration\.bins\.count|scores\.(rows|sentences)")  # at least 0
+SHARE = re.compile(r"alignment\.sides|calibration\.(error|error_before|bins\.(confidence|accuracy))|"
+                   r"poolings\.(imdb|sst2)|scores\.accuracy")  # 0 to 1
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
 COPIES = 2.0  # of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB of weights
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
@@ -297,17 +299,8 @@ def enough_memory(path: Path) -> Iterator[None]:
                         f"machine with more, or another checkpoint.") from error
 
 
-def unread(path: Path, most: int = MOST_BYTES) -> str:
-    """Say why a file is not read as a whole: a pipe or a device may have no end, and another may be far larger than any
-    that training writes; "" for one that is. Raises OSError where there is none."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        return "is no regular file"
-    return f"has {found.st_size:,} bytes; it must have at most {most:,}" if found.st_size > most else ""
-
-
 def _bounded(path: Path) -> None:
-    if fault := unread(path):
+    if fault := unread(path, MOST_BYTES):
         raise UserError(f"The file {path} {fault}: {FIX}.")
 
 
@@ -370,11 +363,15 @@ def _fault(metrics: dict[str, Any]) -> str:
         records = [one for one in many if isinstance(one, dict)]
         if number and not -1e300 < value < 1e300:
             return "holds a number that is NaN or infinite"
-        for names, form, fits in ((RECORD, "record", records == [value]),
-                                  (RECORDS, "list of records", records == value),
-                                  (NUMBER, "number", number or value is None and LACKING.fullmatch(name))):
+        for names, form, fits in ((RECORD, "a record", records == [value]),
+                                  (RECORDS, "a list of records", records == value),
+                                  (re.compile(r"scores\.set"), "a text", isinstance(value, str)),
+                                  (re.compile(r"poolings\.pooling"), " or ".join(POOLINGS), value in POOLINGS),
+                                  (COUNT, "a count of at least 0", number and value >= 0),
+                                  (SHARE, "a share from 0 to 1", number and 0 <= value <= 1),
+                                  (NUMBER, "a number", number or value is None and LACKING.fullmatch(name))):
             if names.fullmatch(name) and not fits:
-                return f"has a value of the wrong form: {name} is {str(value)[:40]!r} in place of a {form}"
+                return f"has a value of the wrong form: {name} is {str(value)[:40]!r} in place of {form}"
         waiting += [(f"{name}.{key}".lstrip("."), inner) for one in records for key, inner in one.items()]
         waiting += [(f"{name}[]", one) for one in many if one is not value and not isinstance(one, dict)]
     return ""

@@ -24,7 +24,7 @@ from torch import Tensor
 from xformer.hub import card, checkpoint, tokenizer_json
 from xformer.model import ACTIVATIONS, LANGUAGE, Config, Transformer, sinusoids
 from xformer.pieces import BOS, EOS, SPECIAL, repeats
-from xformer.results import UserError, refusing
+from xformer.results import UserError, refusing, unread
 from xformer.tokenizer import CODE, JointTokenizer, listed
 
 # Nothing else is read of a repository, so that a pickle beside these is no danger.
@@ -415,7 +415,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _regular(path: Path, most: int = checkpoint.MOST_BYTES) -> None:
-    if fault := checkpoint.unread(path, most):
+    if fault := unread(path, most):
         raise Unusable(f"{path.name} {fault}")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
-__all__ = ["Message", "UserError", "refusing"]
+__all__ = ["Message", "UserError", "refusing", "unread"]
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,12 @@ def refusing(kinds: type[Exception] | tuple[type[Exception], ...], say: Callable
     except kinds as error:
         said = say(error)
         raise (said if isinstance(said, ValueError) else UserError(said)) from error
+
+
+def unread(path: Path, most: int) -> str:
+    """Say why a file is not read as a whole: a pipe or a device may have no end, and another may have far more than
+    `most` bytes; "" for one that is. Raises OSError where there is none."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        return "is no regular file"
+    return f"has {found.st_size:,} bytes; it must have at most {most:,}" if found.st_size > most else ""

@@ -28,7 +28,7 @@ def handle_exit(server: uvicorn.Server, number: int, frame: Any) -> None:
 class Server(uvicorn.Server):
     """uvicorn's server, which ends as `handle_exit` says."""
 
-    handle_exit = handle_exit
+    handle_exit = handle_exit  # type: ignore[assignment]
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

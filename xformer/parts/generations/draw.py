@@ -83,7 +83,8 @@ def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 
 def _seeds(one: Generation, language: Language) -> str:
     """Say what the runs of a generation that differ in the seed alone reached at their end; empty if there is one."""
-    reached = [f"{seed['bleu']:.1f}" for seed in one.metrics.get("study", {}).get("seeds", ()) if "bleu" in seed]
+    scores = [seed.get("bleu") for seed in one.metrics.get("study", {}).get("seeds", ())]
+    reached = [f"{score:.1f}" for score in scores if score is not None]
     return language.say("gen_seeds", count=len(reached), scores=" · ".join(reached)) if reached[1:] else ""
 
 

@@ -174,7 +174,7 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     """Plot the share of right labels by confidence (Guo et al. 2017); the larger a point, the more texts."""
     say, bins = language.say, calibration.bins
     confidence, accuracy = [100 * one.confidence for one in bins], [100 * one.accuracy for one in bins]
-    most = max((one.count for one in bins), default=1)
+    most = max([1, *(one.count for one in bins)])
     least = min([*confidence, *accuracy, 50])
     hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
                  accuracy=percent(one.accuracy)) for one in bins]

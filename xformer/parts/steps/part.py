@@ -236,7 +236,7 @@ def draw_why(service: TranslationService, trace: Trace, given: Forced, step: int
     problem = swapped.say(language) if isinstance(swapped, UserError) else ""
     measured, best = service.metrics.get("alignment"), service.best_head
     errors, error = service.alignment_errors(best), ""
-    if isinstance(measured, dict) and "sides" in measured and errors:
+    if isinstance(measured, dict) and {"sides", "sentences"} <= measured.keys() and errors:
         error = language.say("why_sides_error", sides=f'{measured["sides"]:.3f}', count=int(measured["sentences"]),
                              head=place(best, language), best=f"{min(errors):.3f}")
     packed = why.payload(trace, sides[0], given, int(step), against, reason, language)

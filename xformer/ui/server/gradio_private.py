@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -110,8 +111,9 @@ _start = http_server.Server.run_in_thread
 
 
 def _run_in_thread(server: Any) -> None:
-    """Start a server whose connections have a time to say what they want (serve/connections.py), and which finishes what
-    is under way when it is ended; `launch` has no option for uvicorn's protocol, and uvicorn has none for that time."""
+    """Start a server whose connections have a time to say what they want (serve/connections.py), and which finishes
+    what is under way when it is ended; `launch` has no option for uvicorn's protocol, and uvicorn has none for that
+    time."""
     server.config.http = Patient
     server.config.timeout_graceful_shutdown = GRACE
     _start(server)
@@ -141,8 +143,8 @@ async def _end(app: Any) -> None:
 
 
 http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
-http_server.Server.shutdown = _shutdown  # type: ignore[method-assign]
-http_server.Server.handle_exit = handle_exit  # type: ignore[method-assign]
+http_server.Server.shutdown = _shutdown  # type: ignore
+http_server.Server.handle_exit = handle_exit  # type: ignore
 
 
 def _event() -> Any:
