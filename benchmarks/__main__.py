@@ -118,6 +118,7 @@ def main() -> int:
     if "copies" in names:
         counts, seconds = (copies.COPIES[:2], 5.0) if options.quick else (copies.COPIES, 30.0)
         print(copies.run(options.checkpoint, counts, options.people, seconds), "\n", flush=True)
+        print(copies.run_killed(options.checkpoint, min(options.people, copies.FEW), 2 * seconds), "\n", flush=True)
     if "soak" in names:
         requests = 2 * soak.WARM if options.quick else soak.REQUESTS
         try:

@@ -1,8 +1,8 @@
 """One copy of the page and several behind a proxy: sentences a second and seconds to the answer of many users at once.
 
 Each user is a visitor of its own, who keeps the proxy's cookie, asks `/translate` at beam 5, reads the answer, and asks
-again. With `--address` a page that runs already is asked, anywhere; without it, copies are started on this machine
-as hosting/copies.py does, which needs HAProxy.
+again. Then one of two copies is killed under them. With `--address` a page that runs already is asked, anywhere;
+without it, copies are started on this machine as hosting/copies.py does, which needs HAProxy.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import os
 import random
 import ssl
 import tempfile
+import time
 from pathlib import Path
 
 import httpx
 
 from benchmarks.harness import table
-from benchmarks.load import PATIENCE, SENTENCES, Asked, _row, _use
+from benchmarks.load import PATIENCE, SENTENCES, Asked, _ask, _row, _use
 from tests.harness import Copies
 
 COPIES = (1, 2, 4)
-PEOPLE = 100
+PEOPLE, FEW = 100, 12  # users of the copies, and where one is killed
 HEAD = ["sentences/s", "median s", "95 % s", "failed"]
 
 
@@ -59,6 +60,37 @@ def run(checkpoint: Path, counts: tuple[int, ...], people: int, seconds: float) 
     cores = len(os.sched_getaffinity(0))
     return f"{people} users for {seconds:.0f} s, on {cores} core(s) with the users:\n\n" + table(
         ["copies", *HEAD, "MB of the largest copy"], rows)
+
+
+def run_killed(checkpoint: Path, people: int, seconds: float) -> str:
+    """A Markdown table of two copies, one of which is killed (SIGKILL) in the middle of the time, under visitors."""
+    random.seed(0)
+    asked = list[tuple[float, bool]]()  # when each request ended, and whether it was answered
+
+    async def person(address: str, until: float) -> None:
+        async with httpx.AsyncClient(base_url=address, timeout=PATIENCE, verify=False) as client:
+            while time.perf_counter() < until:
+                good = await _ask(client, random.choice(SENTENCES), 5)
+                asked.append((time.perf_counter(), good))
+                await asyncio.sleep(0 if good else 1)
+
+    async def together(copies: Copies) -> float:
+        began = time.perf_counter()
+        visiting = [asyncio.create_task(person(copies.address, began + seconds)) for _ in range(people)]
+        await asyncio.sleep(seconds / 2)
+        copies.kill("copy1")
+        killed = time.perf_counter()
+        await asyncio.gather(*visiting)
+        return killed
+
+    with tempfile.TemporaryDirectory() as folder, \
+            Copies(Path(folder) / "copies", "--checkpoint", checkpoint.resolve(), count=2) as copies:
+        visitors(copies.address, 4, min(5.0, seconds))  # not counted
+        killed = asyncio.run(together(copies))
+    lost = [at - killed for at, good in asked if not good]
+    before, after = ([at - killed for at, good in asked if good and (at < killed) == early] for early in (True, False))
+    return table(["users", "answered before", "answered after", "lost", "the last of them, s after it was killed"],
+                 [[str(people), str(len(before)), str(len(after)), str(len(lost)), f"{max(lost, default=0):.1f}"]])
 
 
 def _megabytes(process: int) -> float:
