@@ -8,7 +8,7 @@ SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html xformer/parts/
 
 IN_TWO = -n 2 --dist loadfile --no-loadscope-reorder  # two processes; the tests of a file share its servers and pages
 
-.PHONY: demo test full night quick page pythons bench screenshots lint style clean
+.PHONY: demo test full night quick page pythons bench weight screenshots lint style clean
 demo: .venv/app
 	$(BIN)/python app.py
 
@@ -47,6 +47,10 @@ style: .venv/dev
 
 bench: .venv/bench .venv/chromium
 	$(BIN)/python -m benchmarks
+
+# What each part of the page weighs: nodes of syntax, bytes, texts, seconds of tests.
+weight: .venv/dev
+	$(BIN)/python -m benchmarks.weight
 
 # The README's pictures of the page, taken again into assets/.
 screenshots: .venv/dev .venv/chromium

@@ -16,7 +16,7 @@ from xformer.parts.architecture import source
 from xformer.parts.architecture.part import heading_of
 from xformer.results import Block, ModelInfo
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ENGLISH, PACKAGE, SPANISH
 
 PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
 
@@ -132,7 +132,7 @@ def test_every_block_that_computes_shows_its_lines(tiny_model):
 @pytest.mark.parametrize("name", source.CODE)
 def test_the_lines_of_a_block_are_those_of_the_file(name):
     for found in source.of_block(name):
-        lines = (source.HOUSE / found.file).read_text().splitlines()[found.first - 1:]
+        lines = (PACKAGE / found.file).read_text().splitlines()[found.first - 1:]
         assert found.text.splitlines() == lines[:found.text.count("\n") + 1]
         assert lines[0].lstrip().startswith(("def ", "class "))
 
