@@ -9,7 +9,6 @@ one, or, where queries and keys differ in number, of cross-attention; {"cross": 
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +45,7 @@ def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[
                         "the input of the decoder, and view the attentions of that pass.")
     texts = {"tokens": held["source"] if tokens is None else tokens,
              "target": held["target"] if target is None else target, "predicted": None if target else held["predicted"]}
-    pieces = dict[str, tuple[str, ...]]()
-    for side, of_side in texts.items():
-        with refusing((TypeError, ValueError), partial(_no_pieces, side)):
-            pieces[side] = () if of_side is None else tuple(of_side)
-            if isinstance(of_side, str) or not all(isinstance(piece, str) for piece in pieces[side]):
-                raise ValueError("no pieces")
+    pieces = {side: _pieces(side, of_side) for side, of_side in texts.items()}
     given = {stack: held[name] if held[stack] is None else held[stack] for stack, name in NAMES.items()}
     maps = {stack: _maps(stack, layers, batch) for stack, layers in given.items() if _is_there(layers)}
     if _is_there(lone := held["attentions"]):
@@ -85,6 +79,16 @@ def _read(path: Path) -> Any:
         if fault := unread(path, MOST_BYTES):
             raise ValueError(f"it {fault}")
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _pieces(side: str, given: Any) -> tuple[str, ...]:
+    """The pieces of one side; none where it is None."""
+    with refusing((TypeError, ValueError), lambda _: (
+            f"{side} must be pieces of text, as tokenizer.convert_ids_to_tokens(ids) gives them.")):
+        pieces = () if given is None else tuple(given)
+        if isinstance(given, str) or not all(isinstance(piece, str) for piece in pieces):
+            raise ValueError("no pieces")
+        return pieces
 
 
 def _is_there(layers: Any) -> bool:
@@ -131,7 +135,3 @@ def _fitted(name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[st
         for layer, head, _ in np.argwhere(wrong)[:1]:
             raise UserError(f"{name}, layer {layer + 1}, head {head + 1}, has {said}.")
     return array
-
-
-def _no_pieces(side: str, error: Exception) -> str:
-    return f"{side} must be pieces of text, as tokenizer.convert_ids_to_tokens(ids) gives them."
