@@ -34,7 +34,8 @@ def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
 
 
 def test_ten_journeys_are_made_on_the_newest_gradio():
-    named = re.findall(r"(tests/browser/\S+)::(\w+)", (ROOT / ".github/workflows/night.yml").read_text(encoding="utf-8"))
+    workflow = (ROOT / ".github/workflows/night.yml").read_text(encoding="utf-8")
+    named = re.findall(r"(tests/browser/\S+)::(\w+)", workflow)
     assert len(set(named)) == 10
     assert all(f"def {name}(" in (ROOT / path).read_text(encoding="utf-8") for path, name in named)
 
