@@ -2,7 +2,7 @@
 // waits for one; the next request opens another. But the reply to a request that was made just then may come before the
 // end of the stream: the page took that stream for open, and nobody would listen for the answer. So such a reply is
 // held back until the page has read the ends that the server sent before it: X-Streams-Ended, their number and the
-// process that counted them, by xformer/ui/server/middleware.py.
+// process that counted them, by xformer/ui/server/middleware.py. docs/upstream/stream.md shows it, and has a patch.
 const LONGEST = 1000, TURN = 5;  // milliseconds; a connection that broke brings no end
 const TURNS = 20;  // at least: a page that draws for a second reads nothing in it
 const ended = [];  // the streams whose end was read

@@ -1,5 +1,6 @@
 // What Gradio's page asks of its tree of components for every input and output of every event. Its own script looks
-// through the whole tree each time; xformer/ui/server/gradio_private.py has it call these instead.
+// through the whole tree each time; xformer/ui/server/gradio_private.py has it call these instead;
+// docs/upstream/lookup.md has the number of visits, and a patch.
 
 const paths = new Map();  // by a component's id: the way to it, as places among the children
 let listed = null, events = null;  // of which dependencies, and by a component's id the events that they listen to

@@ -95,7 +95,8 @@ export function pointIn(event, element) {
 }
 
 // Tells Gradio of every event of a name by one object, which holds what was told last. An event that comes while one is
-// being answered (trigger_mode 'always_last') is sent by Gradio with the data of the one before it: the object is kept.
+// being answered (trigger_mode 'always_last') is sent by Gradio with the data of the one before it: the object is kept
+// (docs/upstream/event_data.md).
 export function latest(trigger) {
   const told = {};
   return (name, data = {}) => {

@@ -185,12 +185,34 @@ FIRST = [{"choices": ["one", "two"], "value": "two", "__type__": "update"}, None
 THEN = [[["delete", ["choices"], None], ["delete", ["value"], None]], [["replace", [], "said"]]]
 
 
-def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
-    """Which the page may not have looked at yet, where both came together."""
-    client = next(text for name, text in gradio_private.quick_scripts(".").items() if name.startswith("index"))
+def steps_shown(bench, client):
+    """What a page that looks late sees of two steps of an answer, by the functions of a client's script."""
     functions = STEPS.search(client)
-    assert bench.evaluate("""([functions, name, first, then]) => {
+    return bench.evaluate("""([functions, name, first, then]) => {
         const step = Function(`${functions}; return ${name}`)(), last = {}, steps = [{data: first}, {data: then}];
         for (const one of steps) step(last, 'request', one);
         return steps.map(one => one.data);
-    }""", [functions[0], functions[1], FIRST, THEN]) == [FIRST, [{"__type__": "update"}, "said"]]
+    }""", [functions[0], functions[1], FIRST, THEN])
+
+
+def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
+    """Which the page may not have looked at yet, where both came together. Gradio's own script changes it."""
+    (name, client), = [one for one in gradio_private.quick_scripts(".").items() if one[0].startswith("index")]
+    after = [{"__type__": "update"}, "said"]
+    assert steps_shown(bench, client) == [FIRST, after]
+    assert steps_shown(bench, (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")) == [[after[0], None], after]
+
+
+def test_gradios_own_search_visits_all_components_before_the_one_it_finds(bench):
+    """Which is why assets/gradio_tree.js stands in its place."""
+    search, _ = gradio_private.REPLACED["core"][0]
+    (found,) = [one for path in gradio_private.SCRIPTS.glob("core-*.js")
+                if (one := search.search(path.read_text(encoding="utf-8")))]
+    assert bench.evaluate("""([search, name]) => {
+        const find = Function(`${search}; return ${name}`)();
+        let visits = 0;
+        const node = id => ({get id() { visits++; return id; }});
+        const root = {id: -1, children: Array.from({length: 200}, (_, id) => node(id))};
+        for (let id = 0; id < 200; id++) find(root, id);
+        return visits;
+    }""", [found[0], found[2]]) == 200 * 201 / 2

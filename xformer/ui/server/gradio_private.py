@@ -1,7 +1,8 @@
 """Everything that rests on private parts of Gradio, which its next version may change: tried on the versions `TRIED`.
 
 A test fails on any other version. Then read what each function here says it rests on, run all tests, and widen `TRIED`.
-Nothing else in this package uses a name that Gradio does not document.
+Nothing else in this package uses a name that Gradio does not document. tests/test_plain_gradio.py sees each fault that
+something here is for, and fails where Gradio has mended it; docs/upstream/ has patches to send.
 """
 
 import asyncio
@@ -47,13 +48,17 @@ MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minu
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
-# Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it. In the tree of components
-# that is two searches, and what components tell their events; in what answers events, that a listener that waited runs
-# alone: all listeners of its event ran, and where two of them waited, each had the other wait again, for ever; in the
-# client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which nobody
-# had looked at yet, lost what only it set; in a status that was taken away, the clock, which ran for ever, sixty frames
-# a second, a tenth of a core, and the moving squares, which ran for three seconds more; in a dropdown, the labels of
-# choices: an error where fewer come while its list is open.
+# Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it:
+# - in the tree of components two searches, of which one visited 64,252 components for a click that sets 250 and
+#   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
+#   events;
+# - in what answers events, that a listener that waited runs alone: all listeners of its event ran, and where two of
+#   them waited, each had the other wait again, for ever (docs/upstream/event_data.md);
+# - in the client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which
+#   nobody had looked at yet, lost what only it set, in 3 of 10 tries at a load of 10;
+# - in a status that was taken away, the clock, which ran for ever, sixty frames a second, a tenth of a core, and the
+#   moving squares, which ran for three seconds more;
+# - in a dropdown, the labels of choices: an error where fewer come while its list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {"core": (
     (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
@@ -77,8 +82,8 @@ REPLACED = {"core": (
             "Index": (
     (re.compile(r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)", re.DOTALL), r"\1?.\2?.\3"),)}
 
-# Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
-# page, which is off.
+# Gradio counts each call in a table and computes the whole table again after each call: 11 ms of a core with 100
+# calls in it, 23 with 10,000. It serves only the monitoring page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
@@ -113,7 +118,8 @@ _start = http_server.Server.run_in_thread
 def _run_in_thread(server: Any) -> None:
     """Start a server whose connections have a time to say what they want (serve/connections.py), and which finishes
     what is under way when it is ended; `launch` has no option for uvicorn's protocol, and uvicorn has none for that
-    time."""
+    time. Gradio's own wait, of five seconds, is enough: of six MCP servers that were started at once on one core none
+    needed more than 0.41."""
     server.config.http = Patient
     server.config.timeout_graceful_shutdown = GRACE
     _start(server)
@@ -170,26 +176,30 @@ def still_there() -> Callable[[], bool]:
 
 
 def visitor() -> tuple[str, str]:
-    """In the thread of a handler: the address and the session of the client; empty outside an event."""
+    """In the thread of a handler: the address and the session of the client; empty outside an event. Gradio tells
+    them only to a handler with an argument for them, and the guard of the models is asked deep below handlers."""
     event = _event()
     client = None if event is None else event.request.client
     return "" if client is None else client.host, "" if event is None else event.session_hash
 
 
 def asked() -> tuple[str, float]:
-    """In the thread of a handler: the session that asked for its answer, and the moment; empty outside an event."""
+    """In the thread of a handler: the session that asked for its answer, and the moment; empty outside an event.
+    Without the moment a late answer undoes a later one."""
     event = _event()
     return ("", 0.0) if event is None else (event.session_hash, event.enqueue_time)
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
-    """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
+    """Whether a request with these cookies may see the page: it asks for no password, or was given it. Gradio looks in
+    its own routes only, and in none of `ENDING`."""
     tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
     return app.auth is None or any(token in app.tokens for token in tokens)
 
 
 def served_at(app: Any) -> list[str]:
-    """The addresses at which a page is served: its own, and that of a public link."""
+    """The addresses at which a page is served: its own, and that of a public link, which is not known before it is
+    served. serve/hosts.py refuses all other names."""
     blocks = app.get_blocks()
     return [address for address in (getattr(blocks, "local_url", None), blocks.share_url) if address]
 
@@ -217,7 +227,8 @@ def lost(app: Any, session: str) -> str | None:
 
 def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
     """Call `note` with the session and the address of each request that joins Gradio's queue; its scope has `JOINED`
-    from then on."""
+    from then on. Without it a visitor who opens hundreds of pages takes the sessions of others: Gradio forgets the one
+    that was used longest ago, whoever has most."""
     queue = app.get_blocks()._queue
     push = queue.push
 
@@ -250,7 +261,8 @@ def stay(demo: gr.Blocks) -> None:
 
 
 def jobs(app: Any) -> list[Job]:
-    """List the requests that wait in Gradio's queue or are computed."""
+    """List the requests that wait in Gradio's queue or are computed. Gradio limits their number, not their bytes, and
+    computes those too that nobody listens to."""
     return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
                 sum(event.request.scope.get(RECEIVED, ())), "" if event.request.client is None else
                 event.request.client.host)
@@ -289,7 +301,8 @@ def _tell(app: Any, job: Job, refusal: str) -> bool:
 def look_less_often(app: Any) -> None:
     """Have Gradio look fifty times a second for requests, and ten times for how far they are.
 
-    It looks a thousand times and a hundred times, which takes a twentieth of a core from an app that nobody uses.
+    It looks a thousand times and a hundred times, which takes a twentieth of a core from an app that nobody uses
+    (docs/upstream/poll.md).
     """
     queue = app.get_blocks()._queue
     queue.sleep_when_free, queue.progress_update_sleep_when_free = PAUSES
@@ -312,7 +325,10 @@ def sessions(app: Any) -> Iterator[tuple[str, Any]]:
 
 def ended(app: Any, before: datetime.datetime) -> list[str]:
     """Sessions that no page needs any more and that were last used before a time: pages that were closed, and calls of
-    the API, each a session named by its call, whose answer was fetched or never asked for."""
+    the API, each a session named by its call, whose answer was fetched or never asked for.
+
+    Gradio keeps them until there are too many of all: at least 0.7 MB of each page.
+    """
     holder, queue = app.state_holder, app.get_blocks()._queue
 
     def over(session: str, state: Any) -> bool:
@@ -386,7 +402,7 @@ def publish(demo: gr.Blocks, described: Callable[..., Any], called: Callable[...
     """Offer a function as an endpoint named like it, called inside the Blocks; its docstring tells what it takes.
 
     described: the function with its docstring. called: what is called for it. Gradio itself tells only clients of MCP
-    what the docstring says of each argument; here all are told.
+    what the docstring says of each argument; here all are told (docs/upstream/api.md).
     """
     description, arguments, returns = get_function_description(described)
     gr.api(called, api_name=described.__name__, api_visibility="public",
