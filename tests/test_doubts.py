@@ -18,6 +18,7 @@ from xformer.explain.doubts import (
 )
 from xformer.parts.translate import part as translation
 from xformer.results import Options
+from xformer.serve import translation as translations
 from xformer.strings import ENGLISH as IN_ENGLISH
 
 
@@ -104,8 +105,11 @@ def test_a_sentence_that_was_lost_is_said_with_both_numbers(running):
     assert not lost("One. Two.", "Uno. Dos.") and not lost("One. Two.", "Uno. Y. Dos.") and not lost("One.", "Uno")
 
 
-def test_what_is_no_sentence_is_said_once_and_has_no_figure_of_trust(running, learned_pairs):
-    """The reason found stands in the place of the one that is guessed at."""
+def test_what_is_no_sentence_is_said_once_and_has_no_figure_of_trust(running, learned_pairs, monkeypatch):
+    """The reason found stands in the place of the one that is guessed at. A small vocabulary spells what is known."""
+    assert not running.translate(learned_pairs[1][0]).warnings
+    monkeypatch.setattr(translations, "LEAST_PIECES", 100)
+    assert [one.key for one in running.translate(learned_pairs[1][0]).warnings] == ["warning_spelled"]
     for text, key in (("if (x) { y = [z]; }", "warning_code"), ("dgoh sneh tcab.", "warning_spelled")):
         found = running.translate(text, Options(quality=True))
         assert [one.key for one in found.warnings].count(key) == 1 and found.quality is None

@@ -21,6 +21,7 @@ ENGLISH, SPANISH = SHORT["en"], SHORT["es"]
 # Fewer sentences than the text: 0 and 0; of 140 texts of 3 to 6 sentences 29 of the 30 that lost one, and 7 others.
 # With es-en, of 300 and 150: 0 and 0.
 SPELLED = 2  # characters of a word to a piece of it, at most, where it is spelled
+LEAST_PIECES = 8_000  # of a vocabulary that is measured: a small one spells words that the model knows
 CODE = re.compile(r"""[{};_\\|`#&=]|</|/>|<<|->|<\w+(?:\.h)?>|\w\(|\w\[|\(["']|["']\)|\):|://| --?[a-z]""")
 MOST_CODE = 0.03  # signs of program code, CODE, to a character, at most, in sentences
 # What ends a sentence: no point after one letter (“U.S.”, “a.m.”) or these, unless the text ends there.
@@ -92,14 +93,12 @@ def sentences(text: str) -> int:
     return len(END.findall(text))
 
 
-def no_sentence(text: str, pieces: Sequence[str], foreign: bool = False) -> list[Message]:
-    """Say that a text is program code or, unless it is said to be `foreign`, that most of its words are spelled; of a
-    sentence nothing."""
+def no_sentence(text: str, pieces: Sequence[str]) -> list[Message]:
+    """Say that a text is program code, or that most of its words are spelled in `pieces`; of a sentence nothing."""
     if count := signs_of_code(text):
         return [Message.of("warning_code", count=count)]
     count, every = spelled(pieces)
-    is_spelled = not foreign and count > 1 and 2 * count > every
-    return [Message.of("warning_spelled", count=count, words=every)] if is_spelled else []
+    return [Message.of("warning_spelled", count=count, words=every)] if count > 1 and 2 * count > every else []
 
 
 def lost(text: str, translation: str) -> list[Message]:

@@ -18,7 +18,7 @@ import torch
 
 from xformer.explain import lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
-from xformer.explain.doubts import LEAST, SHORT, looks_foreign, lost, no_sentence, sureness
+from xformer.explain.doubts import LEAST, LEAST_PIECES, SHORT, looks_foreign, lost, no_sentence, sureness
 from xformer.explain.meanings import reverse
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -253,7 +253,8 @@ class Service(ModelService[Translator], TranslationService):
                                                     or BROKEN in candidates[0].text)
         foreign, reasons = looks_foreign(source.text, self.model.config.source), list[Message]()
         if {self.model.config.source, self.model.config.target} <= {*SHORT}:  # of which the limits were measured
-            reasons += no_sentence(source.text, self.tokenizer.pieces(source.tokens), unsure and foreign)
+            is_known = self.model.config.vocab_size >= LEAST_PIECES and not (unsure and foreign)
+            reasons += no_sentence(source.text, self.tokenizer.pieces(source.tokens) if is_known else [])
             reasons += lost(source.text, candidates[0].text) if free and best.finished else []
         warnings += reasons
         if not best.finished:

@@ -115,7 +115,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
 
 
 def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
-    """Lay out the bar, and what is said between it and the tabs; -> the components by name."""
+    """Lay out the bar, and what is said below all; -> the components by name."""
     say, first = language.of(models.default.info).say, examples(models.default)
     frame = dict[str, Any]()
     gr.Navbar(visible=False)
@@ -146,7 +146,9 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
             frame["search"] = gr.Column()  # how translations are searched for
             gr.HTML(fill("page.links", language, has_api=language is ENGLISH), elem_classes="links")
     frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
-    return {**frame, **{name: gr.HTML(elem_classes="status") for name in ("loading", "problems", "status")}}
+    with gr.Column(elem_classes="notices", min_width=0):
+        frame |= {name: gr.HTML(elem_classes="status") for name in ("loading", "problems", "status")}
+    return frame
 
 
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
