@@ -1,7 +1,9 @@
 """Several copies of the page behind HAProxy, as hosting/copies.py starts them, and the files that say the same."""
 
+import os
 import re
 import socket
+import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -14,8 +16,9 @@ import pytest
 import yaml
 from gradio_client import Client
 
+from hosting.copies import configuration
 from tests import endpoints
-from tests.harness import PROXY, ROOT, Copies
+from tests.harness import PROXY, ROOT, Copies, free_port, wait_until
 
 pytestmark = pytest.mark.full
 
@@ -141,6 +144,54 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies
         assert answers[visitor] and failures[visitor] <= (0 if was == "copy2" else 5), (was, failures[visitor])
 
 
+@pytest.fixture
+def proxy(tmp_path):
+    """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced; its copy is not there."""
+    with ExitStack() as started:
+        def start(**changes):
+            port, text = free_port(), configuration({"copy1": free_port()})
+            for old, new in changes.values():
+                assert text.count(old) == 1
+                text = text.replace(old, new)
+            (tmp_path / "haproxy.cfg").write_text(text, encoding="utf-8")
+            process = started.enter_context(subprocess.Popen(
+                [PROXY, "-db", "-q", "-f", str(tmp_path / "haproxy.cfg")], stdout=subprocess.DEVNULL, env={
+                    **os.environ, "XFORMER_BIND": f"127.0.0.1:{port}", "XFORMER_ERRORS": str(ROOT / "hosting")}))
+            started.callback(process.terminate)
+            wait_until(lambda: asked(port, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+            return port
+        yield start
+
+
+def asked(port, sent):
+    """What comes back of a connection that sends this; nothing where it is refused."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(sent)
+            return connection.recv(4096)
+    except ConnectionError:
+        return b""
+
+
+@WITH_PROXY
+def test_a_body_that_does_not_come_waits_at_the_proxy(proxy):
+    port = proxy(patience=("timeout http-request 30s", "timeout http-request 200ms"))
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
+    assert b" 503 " in asked(port, head + b"whole")
+    assert b" 408 " in asked(port, head)
+
+
+@WITH_PROXY
+def test_an_address_has_so_many_connections_at_most(proxy):
+    port = proxy(most=("conn_cur gt 2000", "conn_cur gt 3"))
+    whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    with ExitStack() as opened:
+        for _ in range(3):
+            opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert asked(port, whole) == b""
+    assert wait_until(lambda: asked(port, whole)).startswith(b"HTTP/1.1 503")
+
+
 def test_compose_starts_what_the_proxy_looks_for():
     proxy, page = COMPOSE["services"]["proxy"], COMPOSE["services"]["page"]
     assert "page:7860" in CONFIGURATION and page["expose"] == ["7860"]
@@ -149,4 +200,6 @@ def test_compose_starts_what_the_proxy_looks_for():
         assert (ROOT / volume.split(":")[0]).is_file()
     assert page["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
     assert "--no-any-model" in page["command"]
+    for one in (proxy, page):
+        assert one["read_only"] and one["cap_drop"] == ["ALL"] and one["security_opt"] == ["no-new-privileges:true"]
     assert "cookie copy insert" in CONFIGURATION and "balance source" not in CONFIGURATION

@@ -315,9 +315,29 @@ def test_large_answers_are_refused(there, monkeypatch, learned_pairs):
     monkeypatch.setattr(engine, "MOST_NUMBERS", 10)
     monkeypatch.setattr(engine, "MOST_ANSWERED", 1_000)
     said = httpx.post(f"{there}/explain", json={"text": english})
-    assert said.status_code == 422 and "numbers; at most 10 are sent" in said.json()["error"]
+    assert said.status_code == 422 and "numbers or more; at most 10 are sent" in said.json()["error"]
     status, text = raw(there, "explain", named(source=english))
     assert status == 422 and "bytes; at most 1,000 are sent" in text
+
+
+@pytest.mark.parametrize(("target", "translates"), [(True, False), (False, True)])
+def test_maps_are_counted_before_they_are_computed(there, running, monkeypatch, learned_pairs, target, translates):
+    """The limit is one number less than the maps have; those of the source alone are within it."""
+    english, spanish = learned_pairs[0]
+    trace, translated, translate = running.explain(english, spanish), [], running.translate
+    numbers = sum(getattr(trace, stack).size for stack in ("encoder_self", "decoder_self", "cross"))
+    asked = {"text": english, **({"target": spanish} if target else {})}
+    monkeypatch.setattr(engine, "MOST_NUMBERS", numbers)
+    assert httpx.post(f"{there}/explain", json=asked).status_code == 200
+    monkeypatch.setattr(engine, "MOST_NUMBERS", numbers - 1)
+    monkeypatch.setattr(running, "trace", None)
+    monkeypatch.setattr(running, "translate", lambda text: translated.append(text) or translate(text))
+    said = httpx.post(f"{there}/explain", json=asked)
+    assert said.status_code == 422 and f"have {numbers:,} numbers or more; at most" in said.json()["error"]
+    assert bool(translated) == translates
+    monkeypatch.setattr(engine, "MOST_NUMBERS", trace.encoder_self.size - 1)
+    monkeypatch.setattr(running, "translate", None)
+    assert httpx.post(f"{there}/explain", json=asked).status_code == 422
 
 
 @pytest.fixture

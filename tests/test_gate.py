@@ -42,6 +42,8 @@ MAY_TAKE_LONG = {
         "several runs at the same time",
     "tests/test_live.py::test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn":
         "several runs at the same time",
+    "tests/test_odd_values.py::test_every_listener_answers_an_odd_value_in_a_sentence":
+        "every listener of the page",
     "tests/test_pictures.py::test_the_tabs_are_laid_out_in_any_order":
         "the page laid out several times",
     "tests/test_pool.py::test_ten_switches_under_load_lose_no_request":

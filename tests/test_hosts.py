@@ -83,6 +83,20 @@ def test_pages_of_other_sites_may_not_use_it(origin):
     assert answer(host="127.0.0.1:7860", origin=origin, sec_fetch_site="cross-site")[0] == 403
 
 
+@pytest.mark.parametrize(("host", "origin", "served"), [
+    ("127.0.0.1:7860", "http://127.0.0.1:8000", False), ("127.0.0.1:7860", "http://127.0.0.1:7860", True),
+    ("127.0.0.1:7860", "http://127.0.0.1", False), ("127.0.0.1", "http://127.0.0.1:8000", False),
+    ("127.0.0.1", "http://127.0.0.1", True), ("127.0.0.1", "https://127.0.0.1", True),
+    ("127.0.0.1:443", "https://127.0.0.1", True), ("[::1]:7860", "http://[::1]:8000", False),
+    ("page.example.org:7860", "http://page.example.org:8000", False),
+    ("page.example.org:7860", "http://page.example.org:7860", True),
+    ("page.example.org", "https://page.example.org:8443", True),  # a proxy that leaves the port out
+    ("127.0.0.1:7860", "https://page.example.org:8443", True)])
+def test_a_page_at_another_port_of_the_same_host_is_another_site(host, origin, served):
+    status, said = answer(["page.example.org"], host=host, origin=origin)
+    assert status == (200 if served else 403) and (served or f"Pages of {origin!r} may not use this page" in said)
+
+
 def test_a_browser_that_says_it_is_the_same_page_is_believed_and_so_are_programs():
     assert answer(host="127.0.0.1:7860", origin="https://page.example.org", sec_fetch_site="same-origin") == SERVED
     assert answer(host=EVIL, origin=f"http://{EVIL}", sec_fetch_site="same-origin")[0] == 403

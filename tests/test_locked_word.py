@@ -5,7 +5,7 @@ import pytest
 
 from xformer.figures.attention import Choice, all_maps, picture
 from xformer.figures.locked_word import Lock, links, locked_target, payload
-from xformer.results import Head, Trace
+from xformer.results import Head, Trace, UserError
 from xformer.strings import ENGLISH, SPANISH
 
 
@@ -38,7 +38,7 @@ def test_a_lock_is_read(text, asks, seen):
 
 @pytest.mark.parametrize("text", ["", "-", "es", "4", "fr1", "es-1", "es12345", "es1-en2-en3", "<b>", "es٣"])
 def test_what_is_no_lock_is_refused(text):
-    with pytest.raises(ValueError, match="locks no words"):
+    with pytest.raises(UserError, match="locks no words; write es4-en3, es4 or -en3: language and position."):
         Lock.parse(text)
 
 

@@ -44,7 +44,7 @@ LITERAL = {
         pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
         store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
-    "an example": "address_lock calibration_text form_none",
+    "an example": "address_lock error_head error_lock calibration_text form_none",
     "a constant of the code, see below": """
         first_text_split first_variance live_text train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), *of_parts("*.html"), *Path("assets/html").glob("*.html"), Path("app.py")]

@@ -245,6 +245,19 @@ def test_a_prefix_begins_the_translation(running, learned_pairs):
     assert found.best.text.startswith("Los perros")
 
 
+def test_a_prefix_is_no_longer_than_a_translation_may_be(running, learned_pairs):
+    """16 pieces more than twice the source and its </s>."""
+    english = learned_pairs[0][0]
+    longest = 2 * (len(running.tokenizer.encode(english)) + 1) + 16
+    prefix = running.tokenizer.encode("Los perros") * longest
+    assert running.translate(english, prefix=prefix[:longest]).best.tokens[:longest] == tuple(prefix[:longest])
+    said = f"The beginning that is given has {longest + 1} pieces; .* {longest} at most"
+    for ask in (lambda **more: running.translate(english, **more),
+                lambda **more: running.ask(GrowTree(english, **more))):
+        with pytest.raises(UserError, match=said):
+            ask(prefix=prefix[:longest + 1])
+
+
 @pytest.mark.parametrize(("prefix", "text"), [
     ([9999], "A translation cannot begin like this: the prefix [9999] holds 9999, which is no piece; "
              "pieces are 0 to 149."),

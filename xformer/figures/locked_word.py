@@ -12,7 +12,7 @@ import numpy as np
 from xformer.explain.alignment import READINGS
 from xformer.figures.attention import SIDES, Choice, Picture, Units, named_by, units
 from xformer.figures.labels import place
-from xformer.results import Head, Trace
+from xformer.results import Head, Message, Trace, UserError
 from xformer.strings import ENGLISH, Language
 
 LETTERS = {"source": "en", "target": "es"}  # the sides of a pair, as a lock writes them
@@ -33,10 +33,10 @@ class Lock:
 
     @classmethod
     def parse(cls, text: str) -> Lock:
-        """Read a lock. Raises ValueError for anything else."""
+        """Read a lock. Raises UserError for anything else."""
         parts = LOCK.fullmatch(text)
         if parts is None:
-            raise ValueError(f"{text[:40]!r} locks no words; write es4-en3, es4 or -en3: language and position")
+            raise UserError(Message.of("error_lock", value=text[:40]))
         sides = {letters: side for side, letters in LETTERS.items()}
         first, at, second, by = parts.groups()
         return cls((sides[first], int(at)) if first else None, (sides[second], int(by)) if second else None)

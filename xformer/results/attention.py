@@ -74,8 +74,8 @@ class Trace:
     def opening(self, head: Head | str | None = None) -> Head:
         """The head on which a picture opens: `head`, also as "cross.1.2", or the best of the model if not given.
 
-        Where the model lacks its stack it is the first of one that it has. Raises ValueError for what names no head,
-        and UserError where the model has none.
+        Where the model lacks its stack it is the first of one that it has. Raises UserError for what names no head,
+        and where the model has none.
         """
         best = self.origin.best_head if self.origin else Head("cross", 1, 1)
         start = best if head is None else Head.parse(head) if isinstance(head, str) else head

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from xformer.results.messages import Message, UserError
 from xformer.strings import ENGLISH, Language
 
 __all__ = ["GENERATIONS", "SIDES", "STACKS", "Block", "Head", "LayerTimes", "ModelInfo"]
@@ -36,12 +38,12 @@ class Head(NamedTuple):
     def parse(cls, name: str, stack: str = "") -> Head:
         """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2" of a given `stack`.
 
-        Raises ValueError for anything else; but not for a head that a model lacks, which its `ModelInfo` knows.
+        Raises UserError for anything else; but not for a head that a model lacks, which its `ModelInfo` knows.
         """
         parts = name.replace(".", " ").split()
         stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
-        if stack not in STACKS or len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):
-            raise ValueError(f"{name[:40]!r} names no attention head; write one as cross.1.2: stack, layer, head")
+        if stack not in STACKS or len(numbers) != 2 or not all(re.fullmatch("[0-9]{1,9}", n) for n in numbers):
+            raise UserError(Message.of("error_head", value=name[:40]))
         return cls(stack, int(numbers[0]), int(numbers[1]))
 
 

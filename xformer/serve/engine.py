@@ -21,7 +21,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.results import GREEDY, STACKS, Options, UserError
+from xformer.pieces import EOS
+from xformer.results import GREEDY, SIDES, STACKS, ModelInfo, Options, UserError
 from xformer.results.questions import Question
 from xformer.serve import wire
 from xformer.serve.connections import patient
@@ -29,6 +30,7 @@ from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.protocol import ReviewService, TranslationService, public
 from xformer.serve.reviews import SentimentService
+from xformer.serve.text import in_small_letters
 from xformer.serve.translation import Service
 
 MOST_BYTES = 12_000_000  # of a request
@@ -186,13 +188,28 @@ def translate(asked: Asked) -> dict[str, Any]:
     return _service("translation").translate(asked.text, Options(**asked.model_dump(exclude={"text"}))).to_json()
 
 
+def _check_maps(info: ModelInfo, source: int, target: int) -> None:
+    """Raise UserError for more numbers than are sent in the maps of so many pieces, counted without </s>."""
+    sides = {"source": source + 1, "target": target + 1}
+    numbers = sum(info.layers(stack) * info.n_heads * sides[rows] * sides[columns]
+                  for stack, (rows, columns) in SIDES.items())
+    if numbers > MOST_NUMBERS:
+        raise UserError(f"The maps of this sentence have {numbers:,} numbers or more; at most {MOST_NUMBERS:,} are "
+                        f"sent: send a shorter one.")
+
+
 @api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")
 def explain(asked: Explained) -> dict[str, Any]:
-    trace = _service("translation").explain(asked.text, asked.target)
+    service, source, text = _service("translation"), asked.text, asked.text
+    forms = (text, in_small_letters(text) or text)
+    typed = [] if asked.target is None else service.typed(asked.target)[0]
+    _check_maps(service.info, min(len(service.split(form)[0].pieces) for form in forms), len(typed))
+    if asked.target is None:
+        source = service.translate(text)
+        typed = [token for token in source.best.tokens if token != EOS]
+        _check_maps(service.info, len(source.source_tokens), len(typed))
+    trace = service.trace(source, typed)
     maps = {stack: np.asarray(getattr(trace, stack)) for stack in STACKS}
-    if (numbers := sum(one.size for one in maps.values())) > MOST_NUMBERS:
-        raise UserError(f"The maps of this sentence have {numbers:,} numbers; at most {MOST_NUMBERS:,} are sent: send "
-                        f"a shorter one.")
     return {"source": trace.source, "target": trace.target, "predicted": trace.predicted, "log_probs": trace.log_probs,
             **{stack: one.tolist() for stack, one in maps.items()}}
 

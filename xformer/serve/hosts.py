@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from xformer.results import UserError
 
 NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+USUAL = {"http": 80, "https": 443}  # ports that an address need not name
 REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio derives its own address
 
 
@@ -59,16 +60,18 @@ class Hosts:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        reached = [host_of(one) for name in REACHED for value in headers.getlist(name) for one in value.split(",")]
-        strange = [name for name in reached if not (self.public or self._known(name, scope))]
+        addresses = [one for name in REACHED for value in headers.getlist(name) for one in value.split(",")]
+        strange = [name for name in map(host_of, addresses) if not (self.public or self._known(name, scope))]
         origin = headers.get("origin")
         asking = None if origin is None or headers.get("sec-fetch-site") == "same-origin" else host_of(origin)
+        ports = {port_of(one) for one in addresses if host_of(one) == asking}
         if strange:
             said = (f"This {self.what} is not served under the name {strange[0][:100]!r}; its operator can allow "
                     f"that with --allow-host {strange[0][:100]}.")
-        elif asking is not None and asking not in reached and not self._allows(asking):
-            said = (f"Pages of {asking[:100]!r} may not use this {self.what}; open it in a tab of its own, or its "
-                    f"operator can allow that with --allow-host {asking[:100]}.")
+        elif asking is not None and not self._may_ask(asking, port_of(origin or ""), ports):
+            allowing = f", or its operator can allow that with --allow-host {asking[:100]}" if ports <= {None} else ""
+            said = (f"Pages of {(origin or '')[:100]!r} may not use this {self.what}; open it in a tab of its "
+                    f"own{allowing}.")
         else:
             await self.app(scope, receive, send)
             return
@@ -77,6 +80,12 @@ class Hosts:
     def _known(self, name: str, scope: Scope) -> bool:
         return (_in_digits(name) or name == "localhost" or name.endswith(".localhost") or name in self.own
                 or self._allows(name) or name in map(host_of, self.served(scope["app"])))
+
+    def _may_ask(self, name: str, port: int | None, ports: set[int | None]) -> bool:
+        """Whether a page of a host and port may ask; ports: those at which this host was reached, None where the
+        request names none, as at the usual ports, and where a proxy leaves out another one."""
+        return port in ports or (None in ports and port in USUAL.values()) or (
+            ports <= {None} and self._allows(name))
 
     def _allows(self, name: str) -> bool:
         _, _, parent = name.partition(".")
@@ -89,6 +98,15 @@ def host_of(address: str) -> str:
     with suppress(ValueError):
         return (urlsplit(address if "://" in address else f"//{address}").hostname or "").rstrip(".")
     return ""
+
+
+def port_of(address: str) -> int | None:
+    """Return the port of an address or of a Host header, or the usual one of its scheme; None if it says neither."""
+    address = address.strip()
+    with suppress(ValueError):
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        return parts.port or USUAL.get(parts.scheme)
+    return None
 
 
 def _in_digits(name: str) -> bool:

@@ -239,6 +239,8 @@ class Service(ModelService[Translator], TranslationService):
         longest = min(target_limit(len(source) + 1, most), most - 1)
         limit = max(min(longest, max_length or longest), min(len(prefix) + 1, most))
         self._check(prefix, limit)
+        if len(prefix) > longest:
+            raise UserError(Message.of("error_prefix", pieces=len(prefix), limit=longest))
         return limit
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], began: float, options: Options,

@@ -229,7 +229,7 @@ def choose(service: TranslationService, language: Language, *, choice: Choice, t
            maps: np.ndarray | None, event: gr.EventData) -> dict[str, Any]:
     """Show a head of the grid; or, with Shift, join it with others or leave it out of them again."""
     clicked, show, heads = Head(choice.stack, number_of(event, "layer"), number_of(event, "head")), "head", choice.heads
-    if event.add:
+    if getattr(event, "add", False):
         others = tuple(head for head in heads if head != clicked)
         heads = others if len(others) < len(heads) else (*heads, clicked)
         show = choice.show if choice.show in ("mean", "max") else "mean"
@@ -240,6 +240,8 @@ def choose(service: TranslationService, language: Language, *, choice: Choice, t
 def open_best(service: TranslationService, language: Language, *, index: int, best: list[roles.Role], choice: Choice,
               trace: Trace | None, maps: np.ndarray | None) -> dict[str, Any]:
     """Show the head of a row of the finder."""
+    if not 0 <= index < len(best):
+        raise UserError(Message.of("error_event", name="index", value=index))
     head = best[index].head
     return another(replace(choice, layer=head.layer, head=head.head, show="head"), trace, maps, language)
 

@@ -255,8 +255,11 @@ def _pairs(part: Layout) -> None:
                          trigger_mode="always_last")
 
 
-def read_pair(service: ReviewService, language: Language, *, number: int) -> dict[str, str]:
-    """Explain both texts of a pair, and count how many of all pairs' texts are judged right."""
+def read_pair(service: ReviewService, language: Language, *, number: int | None) -> dict[str, str]:
+    """Explain both texts of a pair, and count how many of all pairs' texts are judged right; nothing before one is
+    chosen."""
+    if number is None:
+        return {}
     pair = PAIRS[int(number)]
     examples = [Example(service.attribute(one["text"]), one["label"]) for one in pair["texts"]]
     texts = [one for each in PAIRS for one in each["texts"]]

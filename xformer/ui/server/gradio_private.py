@@ -7,6 +7,7 @@ something here is for, and fails where Gradio has mended it; docs/upstream/ has 
 
 import asyncio
 import datetime
+import logging
 import os
 import re
 import time
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 import uvicorn
 from annotated_types import MaxLen
-from gradio import http_server, routes, state_holder
+from gradio import http_server, route_utils, routes, state_holder
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import ProcessCompletedMessage, UnexpectedErrorMessage
@@ -30,6 +31,11 @@ from starlette.routing import Route
 from xformer.serve.connections import GRACE, Patient, handle_exit
 from xformer.strings import ENGLISH
 
+# Of what types the values of components can be; of others, Gradio's own check is enough.
+KINDS: dict[type, Any] = {gr.Textbox: (str, int, float), gr.Checkbox: bool, gr.Number: (int, float),
+                          gr.Slider: (int, float), gr.Dataset: int}
+LARGEST = 2 ** 53  # number of a component: beyond it JavaScript has no whole numbers, and JSON as Gradio writes it none
+log = logging.getLogger(__name__)
 TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
 # any client that asks, recordings, an editor, a monitor.
@@ -47,6 +53,7 @@ PAUSES = 0.02, 0.1  # seconds between two looks for requests in the queue, and f
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
+REFUSED = "xformer.refused"  # in the scope of a request whose values its listener cannot read
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it:
 # - in the tree of components two searches, of which one visited 64,252 components for a click that sets 250 and
@@ -113,6 +120,64 @@ for _note in ("_update_config", "_update_value_in_config"):
 UNASKED: dict[str, Any] = {"_frontend": False}
 
 _start = http_server.Server.run_in_thread
+
+
+def _strange(block: Any, value: Any, choices: Any = ()) -> bool:
+    """Whether a value cannot come from a component. Of what can, Gradio compares the size and the choice.
+
+    choices: those that it has at present, where it is a menu.
+    """
+    is_menu = isinstance(block, gr.Dropdown)
+    if value is None:  # a number that was emptied, or nothing chosen yet
+        stays = isinstance(block, gr.Radio) or is_menu and choices or (
+            isinstance(block, gr.Number) and not block.visible)
+        return isinstance(block, gr.Dataset) or bool(stays) and block.value is not None
+    kinds = next((kinds for kind, kinds in KINDS.items() if isinstance(block, kind)), object)
+    if is_menu:
+        kinds = list if block.multiselect else str if block.allow_custom_value else (str, int, float)
+    return not isinstance(value, kinds) or isinstance(value, (int, float)) and not abs(value) <= LARGEST
+
+
+def _whole(value: Any) -> Any:
+    """A text without halves of characters, which Gradio cannot send back; any other value as it is."""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+
+
+class Refused(gr.Error):
+    """What a listener was called with is nothing that it can be called with."""
+
+
+async def _preprocess(blocks: gr.Blocks, block_fn: Any, inputs: list[Any], state: Any, *more: Any) -> Any:
+    """Have Gradio read the inputs of a listener. What cannot be read is refused in a sentence, with one line in the log
+    in place of dozens."""
+    try:
+        for block, value in zip(block_fn.inputs, inputs, strict=False):
+            now = state[block._id] if state is not None and block._id in state else block
+            if not block.stateful and _strange(block, value, getattr(now, "choices", ())):
+                raise TypeError
+        given = ["" if value is None and isinstance(block, gr.Textbox) else _whole(value)
+                 for block, value in zip(block_fn.inputs, inputs, strict=False)]
+        return await _read(blocks, block_fn, given, state, *more)
+    except Exception as error:
+        log.warning("listener %s was called with what it cannot read: %s", block_fn._id, type(error).__name__)
+        raise Refused(ENGLISH.html("error_inputs", values=str(inputs)[:40]), print_exception=False) from None
+
+
+async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -> Any:
+    """Have Gradio answer a request. An event brings a dictionary of data, of which Gradio makes sure nowhere."""
+    if not isinstance(body.event_data, dict):
+        body.event_data = {}
+    try:
+        return await _answer(app, body, *more, **named)
+    except Refused:
+        if body.request is not None:
+            body.request.scope[REFUSED] = True
+        raise
+
+
+_read, _answer = gr.Blocks.preprocess_data, route_utils.call_process_api
+gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign]
+route_utils.call_process_api = _call
 
 
 def _run_in_thread(server: Any) -> None:

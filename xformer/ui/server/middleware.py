@@ -142,6 +142,8 @@ class Gate:
         async def answer(message: Message) -> None:  # which assets/gradio_stream.js reads
             if listens and message.get("body", b"").startswith(gradio_private.END):
                 count_end(app, names[0])
+            if scope.get(gradio_private.REFUSED) and message["type"] == "http.response.start":
+                message["status"] = 422  # Gradio says 500 of whatever it cannot answer
             if joins and message["type"] == "http.response.start":
                 ended = app.state.ended[scope.get(gradio_private.JOINED)]
                 MutableHeaders(scope=message)["X-Streams-Ended"] = f"{ended} {os.getpid()}"
