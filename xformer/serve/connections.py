@@ -28,7 +28,8 @@ def handle_exit(server: uvicorn.Server, number: int, frame: Any) -> None:
 class Server(uvicorn.Server):
     """uvicorn's server, which ends as `handle_exit` says."""
 
-    handle_exit = handle_exit  # type: ignore[assignment]
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        handle_exit(self, sig, frame)
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

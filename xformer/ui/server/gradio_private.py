@@ -176,7 +176,7 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
 
 
 _read, _answer = gr.Blocks.preprocess_data, route_utils.call_process_api
-gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign]
+gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign, assignment]
 route_utils.call_process_api = _call
 
 
@@ -214,8 +214,8 @@ async def _end(app: Any) -> None:
 
 
 http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
-http_server.Server.shutdown = _shutdown  # type: ignore
-http_server.Server.handle_exit = handle_exit  # type: ignore
+http_server.Server.shutdown = _shutdown  # type: ignore[method-assign, assignment]
+http_server.Server.handle_exit = handle_exit  # type: ignore[method-assign, assignment]
 
 
 def _event() -> Any:
