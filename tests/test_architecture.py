@@ -46,8 +46,9 @@ BELOW = {
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"benchmarks", "command_line", "copies", "ending", "evidence", "findings", "fuzz", "gate", "habits",
-                 "hosting", "hub_address", "killed_copy", "markup", "markup_in_fields", "model_menu", "packaging",
-                 "projector", "races", "readme", "removal", "reverse", "risk", "safety", "scripts", "strangers", "walk"}
+                 "hosting", "hub_address", "killed_copy", "markup", "markup_in_fields", "model_menu", "notices",
+                 "odd_values", "packaging", "plain_gradio", "projector", "races", "readme", "removal", "reverse",
+                 "risk", "safety", "scripts", "strangers", "walk"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
