@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from xformer.__main__ import main
+from research.__main__ import main as research
 from xformer.explain import gradients
 from xformer.explain.gradients import gradients_at_the_beginning
 from xformer.model import Config, Transformer
@@ -88,11 +88,11 @@ def test_a_seed_gives_the_same_beside_others_who_draw():
 
 
 def test_the_command_prints_both_orders(capsys):
-    assert main(["study", "beginning", "--n-layers", "1", "--d-model", "16"]) == 0
+    assert research(["study", "beginning", "--n-layers", "1", "--d-model", "16"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [line[:3] for line in lines] == [
         ["encoder", "1", "self_attention"], ["encoder", "1", "feed_forward"], ["decoder", "1", "self_attention"],
         ["decoder", "1", "cross_attention"], ["decoder", "1", "feed_forward"]]
     assert all(float(value) > 0 for line in lines for value in line[3:])
-    assert main(["study", "beginning", "--d-model", "12"]) == 2
+    assert research(["study", "beginning", "--d-model", "12"]) == 2
     assert "There is no such model: d_model is 12, which 8 heads cannot share" in capsys.readouterr().err

@@ -168,8 +168,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
 
 # What public methods of a service do that run no model; all others must be lent a GPU.
 RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
-                           "split": ("The cat.",),
-                           "close": ()},
+                           "split": ("The cat.",), "lock": ("contexts",), "read": ("The cat sleeps.",),
+                           "pair": ("The cat sleeps.", "El gato duerme."), "close": ()},
                  SentimentService: {"clean": ("A good film.",), "blocks": ()}, Writer: {"blocks": ()}}
 
 

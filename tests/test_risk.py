@@ -9,6 +9,7 @@ import torch
 
 from research.data.nearest import nearness
 from tests.research.test_nearest import beam_of
+from research.__main__ import main as research
 from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
@@ -34,7 +35,7 @@ def data(tmp_path_factory, tiny_checkpoint, learned_pairs):
     lines = [f"{english}\t{spanish}\n" for english, spanish in learned_pairs]
     (folder / "train.tsv").write_text("".join(lines[:4]), encoding="utf-8")
     (folder / "dev.tsv").write_text("".join(lines[3:5]), encoding="utf-8")
-    assert main(["data", "nearest", "--ranked", "--data", str(folder), "--checkpoint", str(tiny_checkpoint), "--beam",
+    assert research(["data", "nearest", "--ranked", "--data", str(folder), "--checkpoint", str(tiny_checkpoint), "--beam",
                  "6", "--device", "cpu"]) == 0
     return folder
 
@@ -165,9 +166,9 @@ def test_a_model_that_reads_spanish_learns_from_what_it_made_of_it(learned_pairs
     for name, pairs in (("train", learned_pairs), ("dev", dev)):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{e}\t{s}\n" for e, s in pairs), encoding="utf-8")
     made = ["data", "nearest", "--data", str(tmp_path), "--checkpoint", str(back), "--device", "cpu"]
-    assert main([*made, "--ranked", "--beam", "6"]) == 0
+    assert research([*made, "--ranked", "--beam", "6"]) == 0
     assert {one[0] for one in rows_of(tmp_path / "ranked.tsv.xz")} <= {spanish for _, spanish in learned_pairs[2:]}
-    assert main([*made, "--least", "0"]) == 0
+    assert research([*made, "--least", "0"]) == 0
     read = {spanish for _, spanish in rows_of(tmp_path / "nearest.tsv.xz")}
     assert read and read <= {spanish for _, spanish in learned_pairs} - {learned_pairs[1][1]}
     capsys.readouterr()

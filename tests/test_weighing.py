@@ -252,7 +252,7 @@ def test_a_batch_of_betas_is_weighed_row_by_row(tiny_model):
 
 @pytest.fixture(scope="module")
 def pictures(running):
-    return laid_out(running).pictures[part.TAB]
+    return laid_out(running).pictures[part.ID]
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ def answers(running, pictures, learned_pairs):
     translation, made = running.translate(learned_pairs[0][0]), {}
 
     def answers(**more):
-        asked = {"drawer": part.TAB, "translation": translation, "weigh_head": "cross.2.1", "weigh_scope": "stack",
+        asked = {"drawer": part.ID, "translation": translation, "weigh_head": "cross.2.1", "weigh_scope": "stack",
                  "weigh_kind": "beta", "weigh_power": 6, **more}
         return [Ask.always(running, ENGLISH).answer(pictures.draw, made=made, late=late, **asked)
                 for late in (False, True)]

@@ -60,6 +60,7 @@ def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sente
     page.get_by_test_id("Kak-radio-label").click()
     expect(page.locator(".architecture .frame > .group").first).to_contain_text("Master")
     page.wait_for_url(lambda url: "teacher=kak" in url)
+    panel.locator(".close").click()  # it covers what stands at the lower edge
     page.locator(".at-blocks button.label-wrap").click()
     heads = page.get_by_role("spinbutton", name=say("sizes_n_heads"))
     problem = page.get_by_text(said("sizes_heads", heads=7))
