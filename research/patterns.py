@@ -3,8 +3,8 @@
     python research/patterns.py
 
 It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern, the same lines for the same seed. All
-genders, numbers and verb forms stand in the lists below, written by hand. What stands near a sentence that the page, a lesson or
-`xformer evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either side.
+genders, numbers and verb forms stand in the lists below, written by hand. What stands near a sentence that the page, a
+lesson or `xformer evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either side.
 """
 
 from __future__ import annotations
