@@ -12,7 +12,8 @@ from xformer.serve import pool, protocol, reviews, study, translation, writer
 
 TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.text",
               "serve.bleu", "explain.positions", "explain.maps", "explain.export", "explain.principles",
-              "parts.attention.roles", "parts.principles.store", "parts.attribution_methods.methods", "parts.positions.draw")
+              "parts.attention.roles", "parts.principles.store", "parts.attribution_methods.methods",
+              "parts.positions.draw")
 FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService: reviews.SentimentService,
         protocol.WriterService: writer.Writer, protocol.StudyService: study.Study,
         protocol.ModelPool: pool.Models}

@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 import torch
 
+from research.__main__ import main as research
 from research.data.nearest import nearness
 from tests.research.test_nearest import beam_of
-from research.__main__ import main as research
 from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
@@ -35,8 +35,8 @@ def data(tmp_path_factory, tiny_checkpoint, learned_pairs):
     lines = [f"{english}\t{spanish}\n" for english, spanish in learned_pairs]
     (folder / "train.tsv").write_text("".join(lines[:4]), encoding="utf-8")
     (folder / "dev.tsv").write_text("".join(lines[3:5]), encoding="utf-8")
-    assert research(["data", "nearest", "--ranked", "--data", str(folder), "--checkpoint", str(tiny_checkpoint), "--beam",
-                 "6", "--device", "cpu"]) == 0
+    assert research(["data", "nearest", "--ranked", "--data", str(folder), "--checkpoint", str(tiny_checkpoint),
+                     "--beam", "6", "--device", "cpu"]) == 0
     return folder
 
 

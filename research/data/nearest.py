@@ -109,15 +109,11 @@ def write_nearest(run: NearestRun) -> NearestPairs:
         references.setdefault(source, []).append(target)
     prepare(loaded.model, run.device, run.precision)
     of_beams = loaded.model, loaded.tokenizer, references, run.beam
-    rows: Sequence[tuple[str, ...]]
-    written: Sequence[tuple[str, ...]]
-    if run.ranked:
-        rows = written = [*ranked_rows(*of_beams)]
-    else:
-        pairs = without([*nearest_pairs(*of_beams, run.least)], sided(held_out))
-        rows, written = pairs, sided(pairs)
+    ranked = [*ranked_rows(*of_beams)] if run.ranked else []
+    kept = [] if run.ranked else without([*nearest_pairs(*of_beams, run.least)], sided(held_out))
+    rows: Sequence[tuple[str, ...]] = ranked or kept
     with refusing(OSError, lambda error: (
             f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data.")):
-        checkpoint.write(path, lzma.compress(lines_of(written)))
+        checkpoint.write(path, lzma.compress(lines_of(ranked or sided(kept))))
     return NearestPairs(path, len(references), len({row[0] for row in rows}),
                         sum(target not in references[source] for source, target, *_ in rows))
