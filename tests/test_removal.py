@@ -8,7 +8,7 @@ import pytest
 from tests.pages import laid_out
 from xformer.parts import TABS
 from xformer.strings import PACKAGE
-from xformer.ui.parts import modules, tabs
+from xformer.ui.parts import tabs
 
 PARTS = [(tab, name) for tab, made in TABS.items() for name in made.parts]
 
@@ -32,6 +32,6 @@ def test_the_page_is_laid_out_without_a_part(running, tab, name):
     assert [*page.opened] == [one for one, made in table.items() if made.parts]
     choice = TABS[tab].choice
     if choice and table[tab].parts:
-        assert [*page.controls.kinds(running)[choice].options] == [module.ID for module in modules(table[tab])]
+        assert [*page.controls.kinds(running)[choice].options] == [module.ID for module in table[tab].modules()]
     headings = {one.id for one in page.demo.blocks.values() if isinstance(one, gr.Tab)}
     assert (tab in headings) == bool(table[tab].parts)

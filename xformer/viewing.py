@@ -21,7 +21,7 @@ SIDES = {"encoder_self": ("tokens", "tokens"), "decoder_self": ("target", "targe
 NOTHING, NO_NORMS = np.empty((0, 0, 0, 0), np.float32), np.empty((0, 0, 0), np.float32)
 FAR = 1e-2  # from 1, of the sum of a row; half precision rounds
 MOST = 16_000_000  # numbers of a page, which then has 85 MB
-MOST_BYTES = 12 * MOST  # of a file of so many numbers, rounded to six digits
+MOST_BYTES = 12 * MOST  # of a JSON file: MOST numbers of six digits
 
 
 def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[str] | None = None, *, batch: int = 0,

@@ -6,6 +6,8 @@ answers its questions, and may load torch. Its scripts, templates, style and tex
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,10 @@ class Tab:
     choice: str = ""
     name: str = "part_{}"
     own_field: bool = False
+
+    def modules(self) -> list[Any]:
+        """Load part.py of each part."""
+        return [import_module(f"{__name__}.{name}.part") for name in self.parts]
 
 
 TABS: Mapping[str, Tab] = {  # by id

@@ -189,7 +189,10 @@ def translate(asked: Asked) -> dict[str, Any]:
 
 
 def _check_maps(info: ModelInfo, source: int, target: int) -> None:
-    """Raise UserError for more numbers than are sent in the maps of so many pieces, counted without </s>."""
+    """Raise UserError where the maps of a sentence have more than MOST_NUMBERS numbers.
+
+    source, target: the pieces of both sides, without </s>.
+    """
     sides = {"source": source + 1, "target": target + 1}
     numbers = sum(info.layers(stack) * info.n_heads * sides[rows] * sides[columns]
                   for stack, (rows, columns) in SIDES.items())

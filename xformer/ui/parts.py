@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import gradio as gr
@@ -21,14 +19,9 @@ from xformer.ui.tabs import Page, Tab, TabModule
 # holds it folded; is_here(page): whether a page that names no part may begin with it.
 
 
-def modules(tab: parts.Tab) -> list[ModuleType]:
-    """Load the modules of the parts of a tab."""
-    return [import_module(f"{parts.__name__}.{name}.part") for name in tab.parts]
-
-
 def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
     """Make the tabs of a table; those without parts are left out."""
-    return [Parts(name, tab, modules(tab)) if tab.choice else Whole(name, modules(tab))
+    return [Parts(name, tab, tab.modules()) if tab.choice else Whole(name, tab.modules())
             for name, tab in table.items() if tab.parts]
 
 

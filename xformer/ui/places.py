@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -43,7 +42,7 @@ def places() -> Mapping[str, tuple[Place, ...]]:
 
 def _of_tab(tab: parts.Tab) -> Iterator[Place]:
     """List the places of a tab: its parts, and what each lays out folded."""
-    modules: list[Any] = [import_module(f"{parts.__name__}.{name}.part") for name in tab.parts]
+    modules = tab.modules()
     folds = [_folds(module, {tab.choice: module.ID} if tab.choice else {}) for module in modules]
     for module, inside in zip(modules, folds, strict=True):
         if hasattr(module, "PLACES"):

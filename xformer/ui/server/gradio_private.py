@@ -292,8 +292,8 @@ def lost(app: Any, session: str) -> str | None:
 
 def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
     """Call `note` with the session and the address of each request that joins Gradio's queue; its scope has `JOINED`
-    from then on. Without it a visitor who opens hundreds of pages takes the sessions of others: Gradio forgets the one
-    that was used longest ago, whoever has most."""
+    from then on. Without it a visitor who opens hundreds of pages takes the sessions of others: Gradio forgets the
+    session that was used longest ago, and does not look at which address has most."""
     queue = app.get_blocks()._queue
     push = queue.push
 
@@ -355,7 +355,7 @@ async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> N
 
 
 def _tell(app: Any, job: Job, refusal: str) -> bool:
-    """End a request with a refusal for whoever listens for its answer; False where nobody can."""
+    """End a request: send a refusal as its answer. Return False where no stream can carry it."""
     messages = app.get_blocks()._queue.pending_messages_per_session.get(job.session)
     if messages is None:
         return False
