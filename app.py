@@ -10,7 +10,8 @@ from xformer.commands import app
 if TYPE_CHECKING:
     import gradio as gr
 
-main, models = app.main, app.models
+main = app.main
+models = app.models
 
 
 def __getattr__(name: str) -> gr.Blocks:

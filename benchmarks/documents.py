@@ -58,10 +58,12 @@ def best_head(alignment: dict[str, Any]) -> dict[str, Any]:
 
 def of_translator() -> Iterator[Said]:
     """What is said of `en-es`."""
-    found, summary = read("en-es"), checkpoint.examine(CHECKPOINTS / "en-es")
+    found = read("en-es")
+    summary = checkpoint.examine(CHECKPOINTS / "en-es")
     scores = {(one["set"], one["beam"], one["plain"], one["lowercase"]): one for one in found["scores"]}
     tatoeba, flores = (scores[name, 5, False, False] for name in ("tatoeba-test-v2020-07-28", "flores200-dev"))
-    head, guesses = best_head(found["alignment"]), found["guesses"]
+    head = best_head(found["alignment"])
+    guesses = found["guesses"]
     whole = {"parameters": summary.parameters, "millions": summary.parameters / 1e6, "identity": summary.identity,
              "megabytes": 20 * summary.parameters / 1e6, "vocabulary": read("en-es", "config.json")["vocab_size"]}
     card = "checkpoints/en-es/README.md"

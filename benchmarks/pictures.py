@@ -37,14 +37,20 @@ from xformer.serve.translation import Service
 LENGTHS = (20, 40, 100)  # pieces on either side, about
 PATIENCE = 60  # seconds, for a load or a click
 LOADS = 3  # rounds of first loads, at most
-WIDTH, HEIGHT = 1280, 900
+WIDTH = 1280
+HEIGHT = 900
 CDN = "https://cdnjs.cloudflare.com/ajax/libs"
 LIBRARIES = {f"{CDN}/require.js/2.3.6/require.min.js": ("requirejs@2.3.6", "require.js"),
              f"{CDN}/d3/5.7.0/d3.min.js": ("d3@5.7.0", "dist/d3.min.js"),
              f"{CDN}/jquery/2.0.0/jquery.min.js": ("jquery@2.1.0", "dist/jquery.min.js")}
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-GRID, HEAD, LAYER, LOAD = "all heads of a stack", "one head", "all heads of a layer", "first load"
-OURS, MODEL_VIEW, HEAD_VIEW = "this page", "BertViz model_view", "BertViz head_view"
+GRID = "all heads of a stack"
+HEAD = "one head"
+LAYER = "all heads of a layer"
+LOAD = "first load"
+OURS = "this page"
+MODEL_VIEW = "BertViz model_view"
+HEAD_VIEW = "BertViz head_view"
 Key = tuple[str, str]  # what is shown, and by whom
 FIRST = {OURS: "grid", MODEL_VIEW: "svg", HEAD_VIEW: "svg"}  # what is seen, as the script calls it
 CLICKS: dict[Key, tuple[str, str]] = {  # what is seen, and what is done for it
@@ -62,7 +68,8 @@ class Tab:
         self.page.add_init_script(f"{SCRIPT}; loaded(seen.{see})")
         self.page.route(f"{CDN}/**", lambda route: route.fulfill(body=files[route.request.url],
                                                                  content_type="text/javascript"))
-        self.received, self.changed = 0, 0.0  # bytes; when the last request came or went
+        self.received = 0  # bytes
+        self.changed = 0.0  # when the last request came or went
         self.waiting: dict[str, int] = {}  # bytes so far of each request that is not answered to its end
 
     def count(self) -> None:
@@ -72,7 +79,8 @@ class Tab:
         def began(event: dict[str, Any]) -> None:
             url = event["request"]["url"]
             if not url.startswith("data:") and "/heartbeat/" not in url:  # a heartbeat ends with the page
-                self.waiting[event["requestId"]], self.changed = 0, time.monotonic()
+                self.waiting[event["requestId"]] = 0
+                self.changed = time.monotonic()
 
         def came(event: dict[str, Any]) -> None:
             if event["requestId"] in self.waiting:
@@ -80,7 +88,8 @@ class Tab:
 
         def ended(event: dict[str, Any]) -> None:  # Gradio breaks off a stream once it has what it asked for
             if event["requestId"] in self.waiting:
-                so_far, self.changed = self.waiting.pop(event["requestId"]), time.monotonic()
+                so_far = self.waiting.pop(event["requestId"])
+                self.changed = time.monotonic()
                 self.received += int(event.get("encodedDataLength", so_far))
 
         for name, note in (("requestWillBeSent", began), ("dataReceived", came), ("loadingFinished", ended),
@@ -94,7 +103,8 @@ class Tab:
         self.page.wait_for_timeout(100)
         while (self.waiting or time.monotonic() - self.changed < 0.5) and time.monotonic() < until:
             self.page.wait_for_timeout(50)
-        received, self.received = self.received, 0
+        received = self.received
+        self.received = 0
         return received
 
     def load(self, address: str) -> float:
@@ -173,7 +183,8 @@ def measure(browser: Browser, ours: str, files: dict[str, bytes], found: tuple[s
             ) -> tuple[dict[Key, str], dict[Key, str]]:
     """Milliseconds and kilobytes for one pair of sentences, as cells of tables."""
     source, target, trace = found
-    layers, heads = min(len(trace.encoder_self), len(trace.cross)), trace.cross.shape[1]
+    layers = min(len(trace.encoder_self), len(trace.cross))
+    heads = trace.cross.shape[1]
     times: dict[Key, list[float]] = {}
     sizes: dict[Key, list[int]] = {}
     failed: dict[Key, str] = {}
@@ -222,9 +233,12 @@ def measure(browser: Browser, ours: str, files: dict[str, bytes], found: tuple[s
 def run_offline(rounds: int) -> str:
     """Markdown: how long `xformer.view` takes to write a page of 96 heads × 100 pieces, and Chromium to show it."""
     maps = np.random.default_rng(0).dirichlet(np.ones(100), (12, 8, 100)).astype(np.float32)
-    pieces, written, seen = [f"▁{i}" for i in range(100)], [], []
+    pieces = [f"▁{i}" for i in range(100)]
+    written = []
+    seen = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
-        path, browser = Path(folder, "maps.html"), p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        path = Path(folder, "maps.html")
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for _ in range(rounds + 1):
             began = time.perf_counter()
             text = xformer.view(maps, pieces).page()
@@ -236,7 +250,9 @@ def run_offline(rounds: int) -> str:
                                       "() => done(performance.now()))))"))
             page.close()
         browser.close()
-    written, seen = written[1:], seen[1:]  # the first warms up
+    # the first warms up
+    written = written[1:]
+    seen = seen[1:]
     return (f"`xformer.view` writes the page of 96 heads × 100 pieces, {len(text.encode()) / 1e6:.1f} MB, in "
             f"{median(written):,.0f} ms ({min(written):,.0f}), and Chromium shows it after {median(seen):,.0f} ms "
             f"({min(seen):,.0f}): median of {rounds} rounds (and the fastest).")

@@ -38,15 +38,24 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.ui.server.sessions import PAGE, SESSIONS
 
-REQUESTS, USERS, WARM, LOOKS = 10_000, 8, 2_000, 10
-MOST_MB, MOST_MORE = 40, 3  # memory, and threads or files, by which the end may be above the warm process
+REQUESTS = 10_000
+USERS = 8
+WARM = 2_000
+LOOKS = 10
+# memory, and threads or files, by which the end may be above the warm process
+MOST_MB = 40
+MOST_MORE = 3
 ROOT = Path(__file__).resolve().parent.parent
 SHORT = [sentence for sentence in SENTENCES if len(sentence.split()) <= 8]
 LONG = " ".join(" ".join(SENTENCES).replace(".", ",").split()[:40]) + "."
 KINDS = {"translate": 50, "explain": 20, "classify": 15, "refused": 10, "abandoned": 5}  # how many of a hundred
-PEOPLE, PACE = 20, (5.0, 8.0)  # at their own pace: seconds from request to request
+# at their own pace: seconds from request to request
+PEOPLE = 20
+PACE = (5.0, 8.0)
 PAGES = {"visit": 5, "page": 10, "left": 5}  # what these do beside KINDS
-EVERY, ROWS = 30, 6  # seconds from look to look of these, and rows of the table that is made of them
+# seconds from look to look of these, and rows of the table that is made of them
+EVERY = 30
+ROWS = 6
 TABS = ("attention", "decoding", "positions", "principles", "model")  # which draw the sentence
 CROWD = [f"{who} {what}." for who, what in product(
     ("My brother", "My sister", "The teacher", "The doctor", "Your mother", "His father", "The old man", "A nurse",
@@ -86,7 +95,8 @@ class Alone:
 
     @classmethod
     def by(cls, checkpoint: Path, sentiment: Path) -> Alone:
-        service, reader = Service.open(checkpoint, "cpu"), SentimentService.open(sentiment, "cpu")
+        service = Service.open(checkpoint, "cpu")
+        reader = SentimentService.open(sentiment, "cpu")
         asked = [*product(SHORT, (1, 5)), *((text, 5) for text in CROWD)]
         return cls({(text, beam): service.translate(text, Options(beam=beam)).best.text for text, beam in asked},
                    {text: list(service.explain(text).source) for text in SHORT},
@@ -136,7 +146,8 @@ class Page:
     """An open page, as its script uses it: a session, and what its fields hold."""
 
     def __init__(self, client: httpx.AsyncClient, config: dict[str, Any]) -> None:
-        self.client, self.session = client, f"{random.getrandbits(60):x}"
+        self.client = client
+        self.session = f"{random.getrandbits(60):x}"
         self.parts = {one["id"]: one for one in config["components"]}
         self.values = {number: one["props"].get("value") for number, one in self.parts.items()}
         self.listeners = [one for one in config["dependencies"] if one["backend_fn"]]
@@ -159,7 +170,8 @@ class Page:
         held = [None if self.parts[number]["type"] == "state" else self.values[number] for number in listener["inputs"]]
         await self.client.post("gradio_api/queue/join", json={"data": held, "fn_index": listener["id"],
                                                               "session_hash": self.session})
-        where, session = "gradio_api/queue/data", {"session_hash": self.session}
+        where = "gradio_api/queue/data"
+        session = {"session_hash": self.session}
         if leave:
             async with self.client.stream("GET", where, params=session):
                 return {}
@@ -226,7 +238,9 @@ async def _soak(address: str, process: int, alone: Alone, requests: int, minutes
 
     minutes: for how long they ask at their own pace; 0: so many requests, each after the other.
     """
-    became, seen, began = Counter[str](), list[Look](), time.perf_counter()
+    became = Counter[str]()
+    seen = list[Look]()
+    began = time.perf_counter()
     kinds = {**KINDS, **PAGES} if minutes else KINDS
 
     def look() -> None:
@@ -286,7 +300,8 @@ def run(checkpoint: Path, sentiment: Path, requests: int = REQUESTS, minutes: in
             app.wait()
         said.seek(0)
         errors = said.read().count("Traceback (most recent call last)")
-    last, every = seen[-1], max(1, (len(seen) - 2) // ROWS) if minutes else 1
+    last = seen[-1]
+    every = max(1, (len(seen) - 2) // ROWS) if minutes else 1
     rows = [[f"{one.minutes:.1f}", f"{one.requests:,}", f"{one.held.megabytes:,.0f}", str(one.held.threads),
              str(one.held.files)] for one in [*seen[:-1:every], last]]
     text = (f"{became.total():,} requests of {people if minutes else USERS} users in {last.minutes:.1f} minutes: "

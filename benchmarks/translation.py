@@ -36,10 +36,14 @@ from xformer.translator import pad, translate_ids
 
 SINGLES = 16  # sentences translated one after the other where the time of one is measured
 BEAM = 5
-OURS, OURS_TO_ITS_END, UNCACHED = "this engine", "this engine, to its own end", "this engine, no cache"
+OURS = "this engine"
+OURS_TO_ITS_END = "this engine, to its own end"
+UNCACHED = "this engine, no cache"
 OURS_INT8 = "this engine int8"
-TORCH, MARIAN = "nn.Transformer, no cache", "Marian, transformers"
-CT2, CT2_INT8 = "CTranslate2 float32", "CTranslate2 int8"
+TORCH = "nn.Transformer, no cache"
+MARIAN = "Marian, transformers"
+CT2 = "CTranslate2 float32"
+CT2_INT8 = "CTranslate2 int8"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def without_eos(tokens: Sequence[int]) -> list[int]:
 
 class Ours:
     def __init__(self, folder: Path, stop: str, precision: str, threads: int) -> None:
-        self.model, self.stop = checkpoint.load(folder).model, stop
+        self.model = checkpoint.load(folder).model
+        self.stop = stop
         prepare(self.model, "cpu", precision)
 
     def options(self, request: Request) -> Options:
@@ -105,7 +110,8 @@ class UncachedScorer:
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
         self.prefix = self.prefix[hypotheses]
         if sentences is not None:
-            self.memory, self.mask = self.memory[sentences], self.mask[sentences]
+            self.memory = self.memory[sentences]
+            self.mask = self.mask[sentences]
 
 
 class Uncached(Ours):
@@ -156,7 +162,8 @@ class TorchModel(nn.Module):
     def copy(self, model: Transformer) -> None:
         """Take over the weights of one of our models."""
         self.embedding.weight = model.embedding.weight
-        ours, theirs = model, self.transformer
+        ours = model
+        theirs = self.transformer
         for a, b in zip([*theirs.encoder.layers, *theirs.decoder.layers],
                         [*ours.encoder.layers, *ours.decoder.layers], strict=True):
             _copy(a.norm1, b.self_residual.norm)
@@ -274,7 +281,9 @@ def convert(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
     pieces = tokenizer.pieces(range(config.vocab_size))
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
-    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
+    spec.config.bos_token = "<s>"
+    spec.config.eos_token = "</s>"
+    spec.config.unk_token = "<unk>"
     spec.config.decoder_start_token = "<s>"
     spec.config.layer_norm_epsilon = 1e-5
     spec.validate()

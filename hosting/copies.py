@@ -34,7 +34,9 @@ class Copy:
     """A process of the page on a port of its own. What it prints is passed on, with its name before each line."""
 
     def __init__(self, name: str, port: int, flags: list[str], threads: int) -> None:
-        self.name, self.port, self.ready = name, port, threading.Event()
+        self.name = name
+        self.port = port
+        self.ready = threading.Event()
         self.process = subprocess.Popen(
             [sys.executable, "-u", str(HERE.parent / "app.py"), "--server-name", "127.0.0.1", "--server-port",
              str(port), "--no-any-model", *flags], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -70,7 +72,8 @@ def serve(count: int, port: int, flags: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "haproxy.cfg"
         path.write_text(configuration({name: copy.port for name, copy in copies.items()}), encoding="utf-8")
-        balancer, again = None, set[str]()
+        balancer = None
+        again = set[str]()
         try:
             for copy in copies.values():
                 copy.ready.wait()

@@ -60,7 +60,8 @@ def score_lengths(service: Service, pairs: Sequence[Pair], options: Options,
     read = [len(translation.source_tokens) for translation in translations]
     learned = None if training is None else [len(service.tokenizer.encode(source)) for source, _ in tqdm(
         evaluation.as_read(service, training), unit="sentence", dynamic_ncols=True, leave=False)]
-    buckets, firsts = [], [1]
+    buckets = []
+    firsts = [1]
     for length in LENGTHS[1:]:
         if min(sum(firsts[-1] <= n < length for n in read), sum(n >= length for n in read)) >= FEWEST:
             firsts.append(length)
@@ -100,7 +101,8 @@ def fit_guesses(service: Service, pairs: Sequence[Pair], options: Options, share
     A sentence that stands in several pairs is translated once and compared with each reference.
     """
     translations, chrf = _nearest(service, pairs, options)
-    found, wrong = np.array([sureness(one.best.log_probs) for one in translations]), chrf < least
+    found = np.array([sureness(one.best.log_probs) for one in translations])
+    wrong = chrf < least
     allowed = max(0, math.ceil(share * len(found)) - 1)
     bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
     marked = found < bound
@@ -113,7 +115,8 @@ def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple
     references: dict[str, list[str]] = {}
     for source, reference in evaluation.as_read(service, pairs):
         references.setdefault(source, []).append(reference)
-    translations, chrf = evaluation.translated(service, [*references], options), sacrebleu.CHRF()
+    translations = evaluation.translated(service, [*references], options)
+    chrf = sacrebleu.CHRF()
     return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
                                    for one, those in zip(translations, references.values(), strict=True)])
 
@@ -128,7 +131,8 @@ def score_memory(service: Service, unseen: Sequence[Pair], options: Options) -> 
     drawn = [draw.sample(pairs, len(pairs)) for pairs in both]
     wanted = Counter(len(service.tokenizer.encode(source)) for source, _ in drawn[0][:MOST_COMPARED])
     for is_seen, pairs in enumerate(drawn):
-        left, chosen = wanted.copy(), list[Pair]()
+        left = wanted.copy()
+        chosen = list[Pair]()
         for pair in pairs:
             if len(chosen) < MOST_COMPARED and left[length := len(service.tokenizer.encode(pair[0]))] > 0:
                 left[length] -= 1
@@ -155,7 +159,9 @@ def fit_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: O
         strict=True))
     if len(names) < 2:
         raise ValueError("one sentence is too few: it is tested by a fit to others")
-    good, parts, said = chrf >= NEAR[0] + NEAR[1] * np.log(lengths), np.arange(len(x)) % PARTS, np.zeros(len(x))
+    good = chrf >= NEAR[0] + NEAR[1] * np.log(lengths)
+    parts = np.arange(len(x)) % PARTS
+    said = np.zeros(len(x))
     for part in range(PARTS):
         said[parts == part] = quality.estimate(quality.fit(x[parts != part], good[parts != part]), x[parts == part])
     drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said

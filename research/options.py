@@ -9,7 +9,9 @@ from pathlib import Path
 from xformer.results import GENERATIONS
 from xformer.training.options import LARGEST_SEED, PRECISIONS, option, required
 
-MOST_LAYERS, MOST_WIDTH = 48, 1024  # of the models of studies
+# of the models of studies
+MOST_LAYERS = 48
+MOST_WIDTH = 1024
 
 
 @dataclass(frozen=True)

@@ -641,7 +641,9 @@ def far(pairs: list[Pair]) -> list[Pair]:
     for side in (0, 1):
         index = Index(shipped() + "".join("\t".join((*pair, "pattern")) + "\n" for pair in pairs).encode(), side)
         first = index.starts[-len(pairs)]  # what ships comes before
-        words, weights, starts = index.words[first:], index.weights[first:], index.starts[-len(pairs):] - first
+        words = index.words[first:]
+        weights = index.weights[first:]
+        starts = index.starts[-len(pairs):] - first
         for text in shown():
             vector = np.zeros_like(index.idf)
             for word, count in Counter(WORD.findall(plain(text))).items():

@@ -80,7 +80,8 @@ class Files(BaseHTTPRequestHandler):
     def do_GET(self):
         path, _, query = self.path.partition("?")
         if path == "/":
-            language, theme = query.split("&")[0], "dark" if "dark" in query.split("&") else ""
+            language = query.split("&")[0]
+            theme = "dark" if "dark" in query.split("&") else ""
             self.answer((PAGE % (language, theme)).encode(), "text/html", "no-store")
         elif path == "/style.css":
             self.answer("\n".join(style.read_text(encoding="utf-8") for style in STYLES).encode(), "text/css")
@@ -110,7 +111,8 @@ class Mounted:
     """A component on the bench."""
 
     def __init__(self, page, number):
-        self.page, self.number = page, number
+        self.page = page
+        self.number = number
         self.block = page.locator("#bench > .block").nth(number)
         self.element = self.block.locator(".prose").first
 
@@ -142,7 +144,10 @@ class Bench:
     """Where scripts are mounted. components: by language, the components of a page, as `named` gives them."""
 
     def __init__(self, page, address, components):
-        self.page, self.address, self.components, self.language = page, address, components, None
+        self.page = page
+        self.address = address
+        self.components = components
+        self.language = None
 
     def open(self, width=1280, theme="light", height=900, language="en"):
         """Begin with an empty page."""
@@ -198,7 +203,8 @@ def plain(value):
 def named(demo):
     """The components of a page that scripts draw, and other HTML, by each of their classes: "view", and where several
     have it, the others as "view 2", "view 3", …"""
-    found, counts = {}, Counter()
+    found = {}
+    counts = Counter()
     for block in demo.blocks.values():
         if isinstance(block, gr.HTML):
             for name in " ".join(block.elem_classes).split():  # several may be one text

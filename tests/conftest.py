@@ -252,7 +252,8 @@ def tiny_writer(tmp_path_factory, review_tokenizer) -> Path:
     model = LanguageModel(LanguageModelConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=4, n_layers=2,
                                               d_ff=64, dropout=0.0, max_length=48))
     rows = [[BOS, *review_tokenizer.encode(text), EOS] for _, text in REVIEWS]
-    given, wanted = pad([row[:-1] for row in rows]), pad([row[1:] for row in rows])
+    given = pad([row[:-1] for row in rows])
+    wanted = pad([row[1:] for row in rows])
     loss = descend(model, lambda: torch.nn.functional.cross_entropy(
         model(given).flatten(0, 1), wanted.flatten(), ignore_index=PAD), 120)
     assert loss < 0.5, f"the reviews are not known by heart: a loss of {loss:.3f} a piece"

@@ -79,7 +79,8 @@ class Record:
         self.whole = True  # whether each test was found and run
 
     def pytest_configure(self, config):
-        self.root, self.marks = config.rootpath, config.option.markexpr
+        self.root = config.rootpath
+        self.marks = config.option.markexpr
 
     def pytest_collectreport(self, report):
         self.whole = self.whole and not report.failed

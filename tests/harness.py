@@ -64,7 +64,8 @@ class Forked:
                 [sys.executable, "-m", "tests.forks"], cwd=ROOT, text=True, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, env={**os.environ, "HF_HOME": kept})
             atexit.register(Forked.end)
-        (its_input, own_input), (own_output, its_output) = os.pipe(), os.pipe()
+        its_input, own_input = os.pipe()
+        own_output, its_output = os.pipe()
         asked = {"arguments": arguments, "program": program, "folder": str(folder), "environment": environment,
                  "input": f"/proc/{os.getpid()}/fd/{its_input}", "output": f"/proc/{os.getpid()}/fd/{its_output}"}
         Forked.server.stdin.write(json.dumps(asked) + "\n")
@@ -73,7 +74,8 @@ class Forked:
         self.handle = os.pidfd_open(self.pid)
         for pipe in (its_input, its_output):
             os.close(pipe)
-        self.stdin, self.stdout = os.fdopen(own_input, "w"), os.fdopen(own_output)
+        self.stdin = os.fdopen(own_input, "w")
+        self.stdout = os.fdopen(own_output)
 
     def terminate(self):
         if self.handle is None:
@@ -104,10 +106,12 @@ class App:
     """
 
     def __init__(self, folder, *flags, program=None, command=None, ready=READY, **environment):
-        self.folder, port = Path(folder), free_port()
+        self.folder = Path(folder)
+        port = free_port()
         began = time.monotonic()
         self.address = f"http://127.0.0.1:{port}"
-        work, temporary = self.folder / "work", self.folder / "temporary"
+        work = self.folder / "work"
+        temporary = self.folder / "temporary"
         work.mkdir(parents=True)
         temporary.mkdir()
         environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",

@@ -64,7 +64,8 @@ def store(file, folder):
 def storing(*argv):
     """The command line, which takes files from Xet; it says how many bytes that brought."""
     from huggingface_hub import file_download
-    brought, take = [], file_download.xet_get
+    brought = []
+    take = file_download.xet_get
 
     def taken(*args, tqdm_class, **more):
         class Noted(tqdm_class):
@@ -82,7 +83,8 @@ def storing(*argv):
 def impatient(*argv):
     """The command line, which gives a fetch up that brings less than 20 kB in a second."""
     from xformer.hub import transfer
-    transfer.WINDOW, transfer.LEAST = 1.0, 20_000
+    transfer.WINDOW = 1.0
+    transfer.LEAST = 20_000
     from xformer.__main__ import main
     return main(argv)
 

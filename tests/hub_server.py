@@ -31,7 +31,8 @@ class Repository:
         tree = {**self.commits.get(self.branches.get(branch), {}), **files}
         tree = {path: content for path, content in tree.items() if content is not None}
         name = hashlib.sha1(repr((len(self.commits), sorted(tree))).encode()).hexdigest()
-        self.commits[name], self.branches[branch] = tree, name
+        self.commits[name] = tree
+        self.branches[branch] = name
         return name
 
     def find(self, revision):
@@ -49,13 +50,17 @@ class Hub(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.repositories, self.large, self.log, self.faults = {}, {}, [], []
+        self.repositories = {}
+        self.large = {}
+        self.log = []
+        self.faults = []
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.thread.start()
 
     def requests(self):
         """What was asked since the last time, without what the client asks once a day: a list of programs."""
-        found, self.log[:] = [line for line in self.log if "agent-harnesses" not in line], []
+        found = [line for line in self.log if "agent-harnesses" not in line]
+        self.log[:] = []
         return found
 
     def add(self, name, files, private=False):
@@ -77,7 +82,8 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def handle_any(self):
-        path, query = unquote(urlsplit(self.path).path), urlsplit(self.path).query
+        path = unquote(urlsplit(self.path).path)
+        query = urlsplit(self.path).query
         self.server.log.append(f"{self.command} {path}")
         self.body = self.read_body()
         if any(fault(self, path) for fault in self.server.faults):

@@ -54,11 +54,13 @@ def failing(checkpoint, classifier):
             tell("looked for uploads")
 
     running, reader = opened(checkpoint, classifier)
-    batching.translating, reviews.read = fail_later, fail
+    batching.translating = fail_later
+    reviews.read = fail
     for name in ("trace", "ask", "embed"):
         setattr(running, name, fail)
     sessions.UPLOADS = (0.2, 0.2)
-    delete, route_utils.delete_files_created_by_app = route_utils.delete_files_created_by_app, look
+    delete = route_utils.delete_files_created_by_app
+    route_utils.delete_files_created_by_app = look
     serve(create(Models(running), Study(), reader), lambda word: forget.set() if word == "forget" else None)
 
 
@@ -75,7 +77,9 @@ def steered(checkpoint, classifier):
     or to “size” the bytes of all that is asked of it, to “clients” the addresses of who asked. It tells “overdue” while
     a request has waited for longer than one waits for somebody to listen for its answer.
     """
-    go, search, read = threading.Event(), batching.translating, reviews.read
+    go = threading.Event()
+    search = batching.translating
+    read = reviews.read
 
     def held(model, sources, *rest):
         tell("began", len(sources))
@@ -112,7 +116,8 @@ def steered(checkpoint, classifier):
             go.set() if word == "go" else go.clear()
         return f"{running.guard.inside} {len(demo.state_holder.session_data)}"
 
-    batching.translating, reviews.read = held, held_reading
+    batching.translating = held
+    reviews.read = held_reading
     gradio_private.jobs = looked_through
     running, reader = opened(checkpoint, classifier)
     demo = create(Models(running), Study(), reader)

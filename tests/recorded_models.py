@@ -17,7 +17,8 @@ BUCKETS = [{"first": 1, "last": 5, "sentences": 40, "bleu": 30.0, "chrf": 40.0, 
 
 def make(folder, tokenizer):
     """Write a checkpoint of each generation into a folder; return their folders by name."""
-    gold, made = read_gold(), {}
+    gold = read_gold()
+    made = {}
     for name in GENERATIONS:
         torch.manual_seed(0)
         shape = {"vocab_size": len(tokenizer), "d_model": 16, "dropout": 0.0, "max_length": 128}

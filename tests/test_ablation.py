@@ -23,7 +23,8 @@ EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in rang
 
 @pytest.mark.slow
 def test_no_head_off_is_the_pass_itself(tiny_model):
-    source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
+    source = torch.randint(4, 150, (2, 6))
+    target = torch.randint(4, 150, (2, 5))
     with torch.no_grad():
         heads = Heads.without(tiny_model.config, [])
         torch.testing.assert_close(tiny_model(source, target, heads=heads), tiny_model(source, target))
@@ -35,7 +36,8 @@ def test_no_head_off_is_the_pass_itself(tiny_model):
     ("cross", lambda m: m.decoder.layers[1].cross_attention)])
 @pytest.mark.slow
 def test_a_head_that_is_off_is_one_whose_output_weights_are_zero(tiny_model, stack, part):
-    source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
+    source = torch.randint(4, 150, (2, 6))
+    target = torch.randint(4, 150, (2, 5))
     with torch.no_grad():
         off = tiny_model(source, target, heads=Heads.without(tiny_model.config, [(stack, 2, 3)]))
         assert not torch.allclose(off, tiny_model(source, target), atol=1e-3)
@@ -45,7 +47,8 @@ def test_a_head_that_is_off_is_one_whose_output_weights_are_zero(tiny_model, sta
 
 
 def test_decoding_step_by_step_does_without_the_head_too(tiny_model):
-    source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
+    source = torch.randint(4, 150, (2, 6))
+    target = torch.randint(4, 150, (2, 5))
     heads = Heads.without(tiny_model.config, [("cross", 1, 2), ("encoder_self", 2, 1), ("decoder_self", 1, 4)])
     with torch.no_grad():
         whole = tiny_model(source, target, heads=heads)
@@ -67,7 +70,8 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
     english, spanish = learned_pairs[0]
     ablated = running.translate(english, off=EVERY_SELF)
     assert ablated.best.log_probs != running.translate(english).best.log_probs
-    together, wrong = threading.Barrier(8), []
+    together = threading.Barrier(8)
+    wrong = []
 
     def person(off):
         together.wait()
@@ -93,7 +97,8 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
                                               piece=found.best.alternatives[0][1][0])])
 def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):
     found = running.translate(learned_pairs[1][0], Options(beam=3, n_best=2, length_penalty=0.5), max_length=4)
-    translated, asked = running._translated, []
+    translated = running._translated
+    asked = []
 
     def watched(*args, **more):
         (again,) = translated(*args, **more)
@@ -118,11 +123,13 @@ def test_effects_of_heads_are_differences_of_log_probability_largest_first(runni
 
 
 def test_occlusion_is_the_source_without_each_word(running, learned_pairs):
-    english, spanish = "The cat sleeps.", learned_pairs[0][1]
+    english = "The cat sleeps."
+    spanish = learned_pairs[0][1]
     found = running.ask(Occlude(english, spanish))
     assert [word.replace("▁", "") for word in found.words] == ["The", "cat", "sleeps", "."]
     assert found.effect.shape == (len(found.predicted), 4)
-    whole, without = running.trace(english, spanish).log_probs, running.trace("The sleeps.", spanish).log_probs
+    whole = running.trace(english, spanish).log_probs
+    without = running.trace("The sleeps.", spanish).log_probs
     np.testing.assert_allclose(found.effect[:, 1], np.subtract(whole, without), atol=1e-4)
 
 

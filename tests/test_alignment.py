@@ -95,7 +95,8 @@ def test_links_are_counted_over_all_pairs_together():
 
 
 def test_heads_and_layers_keep_their_places():
-    right, wrong = np.eye(3), np.eye(3)[[1, 0, 2]]
+    right = np.eye(3)
+    wrong = np.eye(3)[[1, 0, 2]]
     found = trace(("▁a", "▁b", "</s>"), ("▁x", "▁y", "</s>"), [[wrong, wrong], [wrong, right], [wrong, wrong]])
     gold = [Gold("a b", "x y", frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1)}))]
     assert head_scores([found], gold).tolist() == [[1, 1], [1, 0], [1, 1]]
@@ -162,7 +163,8 @@ def test_a_head_that_knows_the_pairs_makes_no_error_and_one_that_looks_at_the_fi
     gold = read_gold()
     traces = []
     for pair in gold:
-        source, predicted = spelled(pair.source), spelled(pair.target)
+        source = spelled(pair.source)
+        predicted = spelled(pair.target)
         rows = [word for word, (_, group) in enumerate(alignment.grouped(predicted)) for _ in group]
         columns = [word for word, (_, group) in enumerate(alignment.grouped(source)) for _ in group]
         wanted = {j: i for i, j in sorted(pair.possible) if (i, j) not in pair.sure} | {j: i for i, j in pair.sure}
@@ -204,7 +206,9 @@ def test_the_command_prints_every_head_and_the_best(capsys, tiny_checkpoint, gol
     status, out, _ = run(capsys, "--checkpoint", tiny_checkpoint, "--gold", gold_file, "--device", "cpu", "--json")
     found = json.loads(out)
     rates = np.array([found["alignment_error_rate"][reading] for reading in alignment.READINGS])
-    layer, head, of = found["best"]["layer"], found["best"]["head"], found["best"]["of"]
+    layer = found["best"]["layer"]
+    head = found["best"]["head"]
+    of = found["best"]["of"]
     assert status == 0 and rates.shape == (2, 2, 4) and (rates >= 0).all() and (rates <= 1).all()
     assert rates[alignment.READINGS.index(of), layer - 1, head - 1] == rates.min()
     assert (found["sentences"], found["checkpoint"]) == (3, "tiny-en-es")
@@ -239,7 +243,8 @@ def test_save_keeps_the_other_keys(capsys, tiny_checkpoint, gold_file, tmp_path)
 
 def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkeypatch):
     measured = {"alignment_error_rate": {reading: [[0.25] * 4] * 2 for reading in alignment.READINGS}}
-    found, pictures = running.explain("The cat sleeps."), laid_out(running).pictures["attention"]
+    found = running.explain("The cat sleeps.")
+    pictures = laid_out(running).pictures["attention"]
 
     def said(language):
         return shown(pictures, running, language, trace=found, stack="cross", layer=1, head=2)["about"]

@@ -63,9 +63,13 @@ class Imports:
         paths = [*root.glob("*.py"), *root.glob("xformer/**/*.py")]
         self.paths = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
                       for path in paths}
-        self.now, self.later, self.never = {}, {}, {}
+        self.now = {}
+        self.later = {}
+        self.never = {}
         for name, path in self.paths.items():
-            self.now[name], self.later[name], self.never[name] = set(), set(), set()
+            self.now[name] = set()
+            self.later[name] = set()
+            self.never[name] = set()
             self._read(name, ast.parse(path.read_text(encoding="utf-8")), self.now)
 
     def _read(self, name, node, found):
@@ -94,7 +98,8 @@ class Imports:
 
     def loading(self, name):
         """Everything, also of other packages, that loading a module loads, each with the module that imports it."""
-        loaded, waiting = {}, [(name, "")]
+        loaded = {}
+        waiting = [(name, "")]
         while waiting:
             one, by = waiting.pop()
             for module in _with_parents(one):

@@ -26,7 +26,9 @@ class Boxes(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.kinds, self.opens, self.images = [], [], 0
+        self.kinds = []
+        self.opens = []
+        self.images = 0
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
@@ -96,7 +98,8 @@ def test_one_layer_is_drawn_and_the_others_open_on_demand(tiny_model):
 
 
 def test_shapes_are_those_of_the_sentence(tiny_model):
-    info, blocks = info_of(tiny_model), blocks_of(tiny_model)
+    info = info_of(tiny_model)
+    blocks = blocks_of(tiny_model)
     drawn = architecture.architecture(info, blocks, 7, 5)
     for shape in ("7 × 32", "5 × 32", "5 × 150", "maps 4 × 7 × 7", "maps 4 × 5 × 5", "maps 4 × 5 × 7",
                   "in_proj.weight 96 × 32", "64 inside"):

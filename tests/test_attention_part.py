@@ -38,7 +38,9 @@ def click(layer, head, add=False):
 
 
 def test_a_click_on_a_head_computes_its_picture_once(running, pictures, trace, monkeypatch):
-    computed, picture, made = [], tab.picture, {}
+    computed = []
+    picture = tab.picture
+    made = {}
     monkeypatch.setattr(tab, "picture", lambda *given: computed.append(given[1].chosen) or picture(*given))
     shown(pictures, running, made=made, trace=trace)
     computed.clear()
@@ -90,7 +92,8 @@ def test_another_stack_keeps_the_layer_and_joins_its_own_heads(running, pictures
 
 
 def test_a_chip_takes_one_choice_back(running, pictures, trace):
-    made, look = {}, {"words": True, "palette": "grey", "rows": "predicted"}
+    made = {}
+    look = {"words": True, "palette": "grey", "rows": "predicted"}
     first = shown(pictures, running, made=made, trace=trace, **look)
     assert {*first["picture"]["chips"]} == {*look}
     undone = shown(pictures, running, made=made, trace=trace, **undo("rows"), **look)
@@ -168,7 +171,8 @@ def test_the_numbers_of_every_head_are_saved(running, trace, kind):
 # Which translation is looked into
 
 def test_a_translation_typed_by_hand_is_looked_into_until_another_sentence_comes(running, pictures, learned_pairs):
-    found, typed = running.translate(learned_pairs[0][0]), "El perro duerme."
+    found = running.translate(learned_pairs[0][0])
+    typed = "El perro duerme."
     (offered,) = tab.offer(running, ENGLISH, translation=found)
     assert offered["inspected"]["value"] == learned_pairs[0][1] and offered["spanish"] == ""
     looked = tab.inspect(running, ENGLISH, translation=found, target=typed)
@@ -227,7 +231,8 @@ def test_a_head_or_a_whole_layer_is_switched_off_and_none_twice(running):
 
 
 def test_the_translation_without_some_heads_is_compared_or_one_is_asked_for(running, learned_pairs):
-    ask, found = Ask.always(running, ENGLISH), running.translate(learned_pairs[0][0])
+    ask = Ask.always(running, ENGLISH)
+    found = running.translate(learned_pairs[0][0])
     said = ask.answer(ablation.run, translation=found, off=[])
     assert "No head is switched off: add one" in said["problem"]
     said = ask.answer(ablation.run, translation=found, off=["cross.2.1", "cross.2.2"])["result"]

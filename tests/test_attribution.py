@@ -43,12 +43,14 @@ def test_a_word_left_out_is_unknown_and_nothing_moves():
 
 
 def test_words_are_all_pieces_but_the_marks():
-    row, pieces = [BOS, 7, 8, UNK, 9, EOS], ["<s>", "▁mov", "ing", "<unk>", ".", "</s>"]
+    row = [BOS, 7, 8, UNK, 9, EOS]
+    pieces = ["<s>", "▁mov", "ing", "<unk>", ".", "</s>"]
     assert attribution.word_groups(row, pieces) == [[1, 2], [3], [4]]
 
 
 def test_a_word_ends_where_pieces_were_left_out():
-    row, pieces = [BOS, 7, 8, 9, 7, 8, EOS], ["<s>", "▁anti", "dis", "cali", "docious", "▁so", "</s>"]
+    row = [BOS, 7, 8, 9, 7, 8, EOS]
+    pieces = ["<s>", "▁anti", "dis", "cali", "docious", "▁so", "</s>"]
     assert attribution.word_groups(row, pieces) == [[1, 2, 3, 4], [5]]
     assert attribution.word_groups(row, pieces, 3) == [[1, 2], [3, 4], [5]]
     assert attribution.word_groups(row, pieces, 5) == [[1, 2, 3, 4], [5]]
@@ -154,13 +156,15 @@ def test_a_maximum_is_taken_apart_into_words_and_dimensions_that_sum_to_the_log_
     checkpoint.save(tmp_path / "one", model, review_tokenizer, {})
     service = SentimentService.open(tmp_path / "one", "cpu")
     answer = service.attribute(TEXT)
-    found, (row, _) = answer.maximum, encode(review_tokenizer, TEXT, 64)
+    found = answer.maximum
+    row, _ = encode(review_tokenizer, TEXT, 64)
     assert found.words == ("<s>", *answer.words, "</s>") and found.values.shape == (len(found.words), 32)
     assert float(found.adds.sum()) + found.bias == pytest.approx(odds_of(service.model, row), abs=1e-4)
     assert found.against == "negative"
     with torch.inference_mode():
         states = service.model(torch.tensor([row])).states[0]
-    pieces, places = review_tokenizer.pieces(row), states.argmax(dim=0).tolist()
+    pieces = review_tokenizer.pieces(row)
+    places = states.argmax(dim=0).tolist()
     word_of = [-1] * len(row)
     for word, group in enumerate([[0], *attribution.word_groups(row, pieces), [len(row) - 1]]):
         for i in group:
@@ -187,7 +191,8 @@ def any_mask(request, review_tokenizer, reviews, learn_reviews, tmp_path, monkey
 def test_a_review_is_read_once_with_a_trace_and_once_beside_its_words(any_mask, monkeypatch):
     """The encoder sees the whole row twice: for the label and what is looked at, and as what words are compared with.
     """
-    model, passes = any_mask.model, []
+    model = any_mask.model
+    passes = []
     row, _ = encode(any_mask.tokenizer, TEXT, 64)
     read_all = model.encoder.forward
 
@@ -202,7 +207,8 @@ def test_a_review_is_read_once_with_a_trace_and_once_beside_its_words(any_mask, 
 
 
 def test_the_traced_pass_gives_what_reading_without_a_trace_gives(any_mask):
-    explained, (sentiment,) = any_mask.attribute(TEXT).sentiment, any_mask.classify([TEXT])
+    explained = any_mask.attribute(TEXT).sentiment
+    sentiment, = any_mask.classify([TEXT])
     assert (explained.text, explained.label, explained.pieces, explained.cut, explained.warnings) == (
         sentiment.text, sentiment.label, sentiment.pieces, sentiment.cut, sentiment.warnings)
     assert explained.probabilities == pytest.approx(sentiment.probabilities, abs=1e-6)
@@ -210,7 +216,8 @@ def test_the_traced_pass_gives_what_reading_without_a_trace_gives(any_mask):
 
 
 def test_a_review_is_cut_into_pieces_once(running, monkeypatch):
-    cut, encode_text = [], running.tokenizer._sp.encode
+    cut = []
+    encode_text = running.tokenizer._sp.encode
     monkeypatch.setattr(running.tokenizer, "_sp", SimpleNamespace(
         encode=lambda text, **more: cut.append(text) or encode_text(text, **more),
         id_to_piece=running.tokenizer._sp.id_to_piece, decode=running.tokenizer._sp.decode))
@@ -239,7 +246,8 @@ def test_where_all_pieces_are_pooled_alike_a_heads_look_is_the_mean_of_its_rows(
     with torch.inference_mode():
         model(torch.tensor([row]), trace)
     found = attribution.look(model, row)
-    weights, heads = found.pooling, found.heads
+    weights = found.pooling
+    heads = found.heads
     np.testing.assert_allclose(weights, 1 / len(row), atol=1e-6)
     np.testing.assert_allclose(heads[1, 3], trace.encoder_self.probabilities[1][0, 3].mean(dim=0), atol=1e-6)
 
@@ -281,7 +289,8 @@ def test_two_words_are_not_joined_across_the_cut(running):
     """Neither part of what the cut left of two words is shown as a word that nobody wrote."""
     text = " ".join(["wonderfulactors", "boringminute"] * 10)
     attribution = running.attribute(text)
-    pieces, first = attribution.sentiment.pieces, 5  # 22 pieces are read; a quarter of them stands before the cut
+    pieces = attribution.sentiment.pieces  # 22 pieces are read
+    first = 5  # a quarter of them stands before the cut
     assert "".join(attribution.words[:attribution.cut]) == "".join(pieces[1:1 + first])
     assert "".join(attribution.words[attribution.cut:]) == "".join(pieces[1 + first:-1])
     assert not pieces[1 + first].startswith("▁"), "the cut goes through no word, so the test tells nothing"

@@ -61,7 +61,10 @@ def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running,
 
 def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
     (long, spanish), (short, quick) = learned_pairs[:2]
-    decode, begun, answered, steps = batching.translating, threading.Event(), threading.Event(), []
+    decode = batching.translating
+    begun = threading.Event()
+    answered = threading.Event()
+    steps = []
 
     def slow(model, sources, *rest):
         if sources == [running.tokenizer.encode(long)]:

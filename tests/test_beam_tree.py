@@ -43,7 +43,8 @@ def test_the_winner_is_what_plain_search_finds_and_its_line_leads_there(running,
 def test_every_hypothesis_is_told_why_with_its_own_numbers(grown):
     last = grown.translation.options.beam
     for node, branch in enumerate(grown.branches):
-        said, table = beam_tree.verdict(grown, node), beam_tree.why(grown, node)
+        said = beam_tree.verdict(grown, node)
+        table = beam_tree.why(grown, node)
         assert f"{branch.total:.3f}" in table and f"{branch.score:.4f}" in table
         step = [at for at, one in enumerate(grown.branches) if one.step == branch.step]
         if branch.fate == "dropped" and grown.pieces[node] != "</s>":
@@ -81,7 +82,8 @@ def test_what_came_of_a_hypothesis_is_true(running, options):
         tree = running.ask(GrowTree(text, options))
         said = [beam_tree.tokens(tree, node) for node in range(len(tree.branches))]
         for node, branch in enumerate(tree.branches):
-            told, own = beam_tree.verdict(tree, node), said[node]
+            told = beam_tree.verdict(tree, node)
+            own = said[node]
             if branch.fate != "kept":
                 continue
             after = [(one.step + 1, one.fate) for one, tokens in zip(tree.branches, said, strict=True)

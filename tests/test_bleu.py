@@ -41,7 +41,8 @@ def test_a_perfect_text_too_short_for_four_tokens_in_a_row_is_perfect():
 @given(st.lists(st.sampled_from(["el", "gato", "come", "pan", ",", "y"]), min_size=1, max_size=9),
        st.lists(st.sampled_from(["el", "gato", "come", "pan", ",", "y"]), min_size=1, max_size=9))
 def test_scores_and_counts_are_those_of_sacrebleu(said, wanted):
-    said, wanted = " ".join(said), " ".join(wanted)
+    said = " ".join(said)
+    wanted = " ".join(wanted)
     parts = bleu(said, wanted)
     theirs = sacrebleu.BLEU(smooth_method="none", max_ngram_order=parts.orders).corpus_score([said], [[wanted]])
     assert parts.score == pytest.approx(theirs.score, abs=1e-9)

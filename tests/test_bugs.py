@@ -36,7 +36,9 @@ class Reference:
     """Logits and maps of a pass with a mistake, or HEALTHY."""
 
     def __init__(self, model, bug):
-        self.model, self.bug, self.maps = model, bug, {stack: [] for stack in STACKS}
+        self.model = model
+        self.bug = bug
+        self.maps = {stack: [] for stack in STACKS}
 
     def __call__(self, source, given):
         self.maps = {stack: [] for stack in STACKS}
@@ -71,9 +73,12 @@ class Reference:
         return hidden @ network.outer.weight.T + network.outer.bias
 
     def attend(self, stack, attention, x, y, mask):
-        width, heads, maps = self.model.config.d_model, [], []
+        width = self.model.config.d_model
+        heads = []
+        maps = []
         size = width // self.model.config.n_heads
-        weight, bias = attention.in_proj.weight, attention.in_proj.bias
+        weight = attention.in_proj.weight
+        bias = attention.in_proj.bias
         q, k, v = (one @ weight[i * width:(i + 1) * width].T + bias[i * width:(i + 1) * width]
                    for i, one in enumerate((x, y, y)))
         for first in range(0, width, size):
@@ -159,7 +164,8 @@ def test_a_patient_is_searched_greedily_by_whole_passes(tokenizer, norm, bug, pa
 
 
 def test_the_healthy_model_is_not_touched(tiny_model):
-    before, drawn = {name: one.clone() for name, one in tiny_model.state_dict().items()}, torch.get_rng_state()
+    before = {name: one.clone() for name, one in tiny_model.state_dict().items()}
+    drawn = torch.get_rng_state()
     logits = passed(tiny_model, HEALTHY, PAIR)[0]
     tiny_model.pack()
     patient, _ = bugs.make(tiny_model, "unmixed")
@@ -174,7 +180,8 @@ def test_the_healthy_model_is_not_touched(tiny_model):
 
 def diagnoses(signs, width):
     """The mistakes that the numbers of a pass speak of."""
-    found, scale = set(), 1 / math.sqrt(width)
+    found = set()
+    scale = 1 / math.sqrt(width)
     rows, columns = ([signs[name] for name in names] for names in (("least", "most"), ("lowest", "highest")))
     if np.allclose(rows, scale, atol=1e-3):
         found.add("after")
@@ -208,7 +215,8 @@ def test_the_numbers_of_a_pass_tell_which_mistake_it_is_and_no_other(service, te
 
 def test_the_signs_are_those_of_the_maps(running, learned_pairs):
     found = running.ask(Examine(*learned_pairs[4], "future"))
-    signs, maps = found.signs, [found.trace.of(stack).probabilities for stack in STACKS]
+    signs = found.signs
+    maps = [found.trace.of(stack).probabilities for stack in STACKS]
     assert signs["highest"] == pytest.approx(max(one.sum(axis=2).max() for one in maps))
     assert signs["lowest"] == pytest.approx(min(one.sum(axis=2).min() for one in maps))
     own = found.trace.decoder_self[signs["layer"] - 1, signs["head"] - 1]
@@ -223,7 +231,8 @@ def test_the_signs_are_those_of_the_maps(running, learned_pairs):
 @torch.inference_mode()
 def test_read_backwards_and_the_first_heads_own_numbers_by_hand(tiny_model, tokenizer):
     seen = trace(tiny_model, tokenizer, PAIR, "")
-    signs, layer = bugs.signs(tiny_model, PAIR, seen), tiny_model.encoder.layers[0]
+    signs = bugs.signs(tiny_model, PAIR, seen)
+    layer = tiny_model.encoder.layers[0]
     there, back = (tiny_model.encode(torch.tensor([order]))[0][0] for order in (PAIR.source, PAIR.source[::-1]))
     likeness = [float(F.cosine_similarity(there[i], back[len(there) - 1 - i], dim=0)) for i in range(len(there))]
     assert signs["cosine"] == pytest.approx(min(likeness), abs=1e-5)
@@ -259,7 +268,9 @@ def test_the_lines_that_are_named_compute_the_mistake_and_what_is_right(bug):
     """Each is PyTorch: carried out, it gives what the module gives."""
     torch.manual_seed(0)
     q, k = torch.randn(2, 5, 4)
-    mask, d_k, heads = torch.ones(5, 5).bool().tril(), 4, torch.randn(2, 5, 4)
+    mask = torch.ones(5, 5).bool().tril()
+    d_k = 4
+    heads = torch.randn(2, 5, 4)
     names = {"q": q, "k": k, "d_k": d_k, "T": 5, "torch": torch, "sqrt": math.sqrt, "inf": math.inf, "mask": mask,
              "scores": q @ k.T / 2, "concat": lambda heads: torch.cat([*heads], dim=1), "heads": heads,
              "W_O": torch.randn(8, 8), "b_O": torch.randn(8), "embeddings": q, "positions": k, "d_model": 4}
@@ -304,7 +315,8 @@ def pictures(running):
 
 def test_the_part_shows_both_translations_and_one_head_of_both_and_tells_nothing(running, pictures, learned_pairs):
     text, spanish = learned_pairs[4]
-    seen, order = running.trace(text, spanish), figures.patients(1)
+    seen = running.trace(text, spanish)
+    order = figures.patients(1)
     healthy = running.ask(Examine(text, seen.tokens, HEALTHY))
     for letter, bug in order.items():
         answer = shown(pictures, running, trace=seen, bug_patient=letter, bug_head="decoder_self.2.3")
@@ -321,9 +333,12 @@ def test_the_part_shows_both_translations_and_one_head_of_both_and_tells_nothing
 
 def test_a_guess_is_answered_without_another_pass_and_forgotten_with_the_patient(running, pictures, learned_pairs,
                                                                                   monkeypatch):
-    asked, ask, made = [], running.ask, {}
+    asked = []
+    ask = running.ask
+    made = {}
     monkeypatch.setattr(running, "ask", lambda question: asked.append(question) or ask(question))
-    seen, bug = running.trace(*learned_pairs[4]), figures.patients(1)["B"]
+    seen = running.trace(*learned_pairs[4])
+    bug = figures.patients(1)["B"]
     held = {"trace": seen, "bug_patient": "B", "bug_head": "cross.1.1"}
     shown(pictures, running, made=made, **held)
     answer = shown(pictures, running, made=made, **held, bug_guess=bug)

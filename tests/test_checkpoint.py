@@ -524,7 +524,8 @@ def test_what_cannot_be_averaged_is_refused(folder, tmp_path, capsys):
 def test_an_extended_checkpoint_keeps_its_rows_and_spells_every_character(folder, tmp_path, capsys):
     assert main(["checkpoint", "extend", str(folder), "--out", str(tmp_path / "more")]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'more'}\n"
-    old, new = checkpoint.load(folder), checkpoint.load(tmp_path / "more")
+    old = checkpoint.load(folder)
+    new = checkpoint.load(tmp_path / "more")
     count = len(old.tokenizer)
     rows = new.model.embedding.weight
     assert len(new.tokenizer) == new.model.config.vocab_size == len(rows) > count + 256

@@ -99,15 +99,18 @@ def changed_at(tokens, place):
 
 
 def test_a_later_piece_does_not_change_earlier_logits():
-    model, tokens = language_model(), torch.tensor(ROWS[:1])
-    before, after = model(tokens), model(changed_at(tokens, 3))
+    model = language_model()
+    tokens = torch.tensor(ROWS[:1])
+    before = model(tokens)
+    after = model(changed_at(tokens, 3))
     assert torch.equal(before[:, :3], after[:, :3])
     assert ((before - after).abs().amax(dim=2)[:, 3:] > 1e-3).all()
 
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_classifier_sees_later_pieces_where_its_mask_allows_it(causal):
-    model, tokens = classifier(causal=causal), torch.tensor(ROWS[:1])
+    model = classifier(causal=causal)
+    tokens = torch.tensor(ROWS[:1])
     moved = (model(tokens).states - model(changed_at(tokens, 3)).states).abs().amax(dim=2)[0]
     assert bool((moved[:3] == 0).all()) == causal
     assert (moved[3:] > 1e-3).all()
@@ -115,7 +118,8 @@ def test_a_classifier_sees_later_pieces_where_its_mask_allows_it(causal):
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_trace_holds_what_every_head_looked_at(causal):
-    model, trace = classifier(causal=causal), Trace()
+    model = classifier(causal=causal)
+    trace = Trace()
     near(model(pad(ROWS), trace).logits, model(pad(ROWS)).logits)
     assert [tuple(layer.shape) for layer in trace.encoder_self.probabilities] == [(3, 4, 6, 6)] * 2
     for layer in trace.encoder_self.probabilities:
@@ -127,7 +131,8 @@ def test_a_trace_holds_what_every_head_looked_at(causal):
 def test_a_head_may_be_switched_off():
     model = classifier()
     heads = Heads.without(model.config, [("encoder_self", 2, 3)])
-    whole, without = model(pad(ROWS)).logits, model(pad(ROWS), heads=heads).logits
+    whole = model(pad(ROWS)).logits
+    without = model(pad(ROWS), heads=heads).logits
     assert (whole - without).abs().max() > 1e-3
     attention = model.encoder.layers[1].self_attention
     with torch.no_grad():
@@ -141,7 +146,8 @@ def test_a_head_may_be_switched_off():
 
 
 def test_a_causal_classifier_may_go_on_as_its_language_model():
-    start, model = language_model(), classifier(causal=True)
+    start = language_model()
+    model = classifier(causal=True)
     own = model.head.weight.clone()
     model.load_state_dict(start.state_dict(), strict=False)
     near(model.logits(model(pad(ROWS)).states), start(pad(ROWS)))
@@ -151,7 +157,8 @@ def test_a_causal_classifier_may_go_on_as_its_language_model():
 
 
 def test_packed_weights_give_the_same_logits():
-    model, packed = classifier(), classifier()
+    model = classifier()
+    packed = classifier()
     packed.pack()
     with torch.inference_mode():
         near(packed(pad(ROWS)).logits, model(pad(ROWS)).logits)

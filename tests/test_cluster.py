@@ -31,7 +31,8 @@ class Cluster(App):
     """A cluster of Ray on this machine with two replicas of the engine."""
 
     def __init__(self, folder, checkpoint, sentiment):
-        port, self.mark = free_port(), f"XFORMER_TEST={folder}"
+        port = free_port()
+        self.mark = f"XFORMER_TEST={folder}"
         super().__init__(folder, "serve", "--replicas", "2", "--cpus", "0.5", "--patience", HANGING, "--port", port,
                          "--device", "cpu", "--checkpoint", checkpoint, "--sentiment", sentiment,
                          ready="The engine answers", command=[sys.executable, "-m", "xformer"], TMPDIR="/tmp",
@@ -74,7 +75,9 @@ def test_two_replicas_answer_as_a_service_here(cluster, running, reader, learned
 
 
 def test_a_replica_that_is_killed_loses_no_request(cluster, learned_pairs):
-    service, begun, ended = RemoteTranslation(Engine(cluster.address)), threading.Barrier(USERS + 1), threading.Event()
+    service = RemoteTranslation(Engine(cluster.address))
+    begun = threading.Barrier(USERS + 1)
+    ended = threading.Event()
     english, spanish = learned_pairs[0]
     service.guard.seconds = 120
 
@@ -110,7 +113,8 @@ def replaced(replicas, lost):
 
 def test_a_replica_that_hangs_is_replaced_and_requests_are_answered(cluster, learned_pairs):
     english, spanish = learned_pairs[0]
-    before, ended = cluster.replicas(), threading.Event()
+    before = cluster.replicas()
+    ended = threading.Event()
     assert len(before) == 2
     with closing(RemoteTranslation(Engine(cluster.address))) as service, ThreadPoolExecutor(8) as pool:
         def use():

@@ -336,7 +336,8 @@ def test_a_broken_checkpoint_gets_one_sentence_here_and_from_the_app(capsys, tin
     assert (status, out) == (2, "") and said in err and err.count("\n") == 1
 
     import app
-    sys_argv, sys.argv = sys.argv, ["app.py", "--checkpoint", str(folder)]
+    sys_argv = sys.argv
+    sys.argv = ["app.py", "--checkpoint", str(folder)]
     try:
         assert app.main() == 2
     finally:

@@ -244,13 +244,16 @@ def test_what_depends_on_a_control_is_set_before_it(page):
 
 
 def test_choices_are_set_before_values():
-    one, two, three = object(), object(), object()
+    one = object()
+    two = object()
+    three = object()
     choices, values = in_steps({one: gr.update(choices=[1, 2], value=2), two: gr.update(value=3), three: "text"})
     assert choices == {one: gr.update(choices=[1, 2])} and values == {one: 2, two: 3, three: "text"}
 
 
 def test_a_key_belongs_to_one_control(service):
-    controls, others = Controls(service), Controls(service)
+    controls = Controls(service)
+    others = Controls(service)
     for each in (controls, others):
         each.add("words", attention.Switch(), gr.Checkbox)
     with pytest.raises(ValueError, match="two controls have the key 'words'"):

@@ -31,7 +31,8 @@ class Visitor:
     """A browser: it keeps its cookie, and holds the stream open that tells the page it is still there."""
 
     def __init__(self, address):
-        self.address, self.jar = address, CookieJar()
+        self.address = address
+        self.jar = CookieJar()
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
         self.stream = self.opener.open(f"{address}/gradio_api/heartbeat/{id(self)}")
 
@@ -113,7 +114,8 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies
     before = [visitor.copy for visitor in visitors]
     assert {*before} == {"copy1", "copy2"}
     english, spanish = learned_pairs[0]
-    killed, ended = threading.Event(), threading.Event()
+    killed = threading.Event()
+    ended = threading.Event()
     failures = {visitor: 0 for visitor in visitors}
     answers = {visitor: 0 for visitor in visitors}  # since the copy was killed
 
@@ -149,7 +151,8 @@ def proxy(tmp_path):
     """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced; its copy is not there."""
     with ExitStack() as started:
         def start(**changes):
-            port, text = free_port(), configuration({"copy1": free_port()})
+            port = free_port()
+            text = configuration({"copy1": free_port()})
             for old, new in changes.values():
                 assert text.count(old) == 1
                 text = text.replace(old, new)
@@ -193,7 +196,8 @@ def test_an_address_has_so_many_connections_at_most(proxy):
 
 
 def test_compose_starts_what_the_proxy_looks_for():
-    proxy, page = COMPOSE["services"]["proxy"], COMPOSE["services"]["page"]
+    proxy = COMPOSE["services"]["proxy"]
+    page = COMPOSE["services"]["page"]
     assert "page:7860" in CONFIGURATION and page["expose"] == ["7860"]
     assert {*re.findall(r"\$\{(XFORMER_\w+)\}", CONFIGURATION)} == {*proxy["environment"]}
     for volume in proxy["volumes"]:

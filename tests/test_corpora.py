@@ -45,7 +45,8 @@ class Scripted(random.Random):
 
     def __init__(self, floats=(), indices=()):
         super().__init__(0)
-        self.floats, self.indices = list(floats), list(indices)
+        self.floats = list(floats)
+        self.indices = list(indices)
 
     def random(self):
         return self.floats.pop(0)
@@ -203,7 +204,8 @@ def test_a_text_without_long_words_cannot_slip(text):
 
 
 def test_a_slip_stays_inside_one_word():
-    rng, text = random.Random(1), "The cat's 10 big-ish houses!"
+    rng = random.Random(1)
+    text = "The cat's 10 big-ish houses!"
     for _ in range(300):
         typed = slip(text, rng)
         assert abs(len(typed) - len(text)) <= 1
@@ -236,7 +238,8 @@ def test_joining_keeps_every_pair_in_order_and_within_the_limit():
 
 
 def test_a_joined_sentence_may_just_fill_the_limit():
-    pairs, how = [("a" * 20, "x"), ("b" * 29, "y")], only(join=1)
+    pairs = [("a" * 20, "x"), ("b" * 29, "y")]
+    how = only(join=1)
     assert [s for _, s in join(pairs, how, random.Random(0), longest=50)] == ["x y"]
     assert [s for _, s in join(pairs, how, random.Random(0), longest=49)] == ["x", "y"]
 
@@ -325,7 +328,8 @@ def test_each_seed_and_epoch_shares_the_pairs_out_anew(monkeypatch):
 
 @pytest.mark.parametrize(("weight", "count"), [(0.0, 0), (0.5, 20), (1.0, 40)])
 def test_a_share_of_the_extra_pairs_is_drawn_each_epoch(weight, count):
-    pairs, extra = sentences(50), [(f"x{i:03}", f"y{i:03}") for i in range(40)]
+    pairs = sentences(50)
+    extra = [(f"x{i:03}", f"y{i:03}") for i in range(40)]
     made = batches(pairs, extra=extra, extra_weight=weight)
     drawn = [{pair for pair in flat(spelled(made.epoch(epoch))) if pair in extra} for epoch in (0, 1)]
     assert [len(d) for d in drawn] == [count, count]
@@ -349,7 +353,8 @@ def test_written_pairs_come_as_often_as_asked_and_short_phrases_by_their_own_wei
 
 
 def test_reversed_batches_read_spanish_and_write_english():
-    pairs, extra = sentences(40), [("made up", "inventado")] * 20
+    pairs = sentences(40)
+    extra = [("made up", "inventado")] * 20
     there = spelled(batches(pairs, extra=extra, entries=[("cat", "gato")], copied=0.2).epoch(1))
     back = spelled(batches(pairs, extra=extra, entries=[("cat", "gato")], copied=0.2, reverse=True).epoch(1))
     assert sorted(flat(there)) == sorted((english, spanish) for spanish, english in flat(back))
@@ -365,7 +370,8 @@ def test_processes_make_the_batches_that_a_thread_makes(monkeypatch):
 
 def test_without_written_pairs_epochs_are_what_they_were():
     """A run that was begun before there were such pairs goes on with the same batches."""
-    pairs, extra = sentences(60), [(f"x{i:03}", f"y{i:03}") for i in range(40)]
+    pairs = sentences(60)
+    extra = [(f"x{i:03}", f"y{i:03}") for i in range(40)]
     rng = random.Random("0 3")
     wanted = [*pairs, *rng.sample(extra, 20)]
     rng.shuffle(wanted)

@@ -99,9 +99,12 @@ def test_every_piece_leads_back_to_its_id(tokenizer):
 
 
 def test_difference_and_distance_of_maps_worked_by_hand():
-    old, new = np.zeros((2, 1, 3, 4)), np.zeros((2, 1, 4, 4))
-    old[0, 0, 2], new[0, 0, 2] = [0.5, 0.5, 0, 0], [0.25, 0.5, 0.25, 0]
-    old[1, 0, 2], new[1, 0, 2] = [0, 0, 1, 0], [0.5, 0, 0, 0.5]
+    old = np.zeros((2, 1, 3, 4))
+    new = np.zeros((2, 1, 4, 4))
+    old[0, 0, 2] = [0.5, 0.5, 0, 0]
+    new[0, 0, 2] = [0.25, 0.5, 0.25, 0]
+    old[1, 0, 2] = [0, 0, 1, 0]
+    new[1, 0, 2] = [0.5, 0, 0, 0.5]
     new[:, :, 3] = 1  # beyond the step, where targets are no longer alike
     np.testing.assert_array_equal(counterfactual.difference(old, new, 1), [[[-0.25, 0, 0.25, 0]], [[0.5, 0, -1, 0.5]]])
     np.testing.assert_array_equal(counterfactual.distance(old, new, 1), [[0.25], [1]])
@@ -109,7 +112,8 @@ def test_difference_and_distance_of_maps_worked_by_hand():
 
 
 def test_a_pass_that_ends_at_the_step_has_nothing_to_compare():
-    old, new = np.zeros((1, 1, 3, 4)), np.zeros((1, 1, 5, 4))
+    old = np.zeros((1, 1, 3, 4))
+    new = np.zeros((1, 1, 5, 4))
     assert counterfactual.comparable(old, new, 1)
     assert not counterfactual.comparable(old, new, 2) and not counterfactual.comparable(new, old, 2)
     with pytest.raises(ValueError, match="passes of 3 and 5 rows cannot be compared after step 2"):
@@ -121,7 +125,8 @@ def test_nothing_differs_up_to_the_choice_and_something_right_after_it(running, 
     again = running.choose(found.source, found.best, step, rival(found.best, step))
     old, new = (running.trace(found.source, one.best.tokens) for one in (found, again))
     for stack in STACKS:
-        before, after = getattr(old, stack), getattr(new, stack)
+        before = getattr(old, stack)
+        after = getattr(new, stack)
         if stack == "encoder_self":
             np.testing.assert_allclose(after, before, atol=1e-6)
         else:
@@ -145,8 +150,10 @@ def test_where_a_given_target_and_a_free_translation_part(given, free, step):
 def traces(running):
     """Two passes over "the <b> </s>" that part at step 1, with two layers of two heads that were worked by hand."""
     old = running.trace("The cat sleeps.", "El gato")
-    before, after = np.zeros((2, 2, 4, 3), np.float32), np.zeros((2, 2, 3, 3), np.float32)
-    before[:, :, 2], after[:, :, 2] = [0.5, 0.25, 0.25], [0.5, 0.25, 0.25]
+    before = np.zeros((2, 2, 4, 3), np.float32)
+    after = np.zeros((2, 2, 3, 3), np.float32)
+    before[:, :, 2] = [0.5, 0.25, 0.25]
+    after[:, :, 2] = [0.5, 0.25, 0.25]
     after[1, 0, 2] = [0, 0.25, 0.75]
     after[0, 1, 2] = [0.25, 0.5, 0.25]
     after[0, 0, 2] = [0.5, 0.375, 0.125]
@@ -207,7 +214,8 @@ def test_the_comparison_marks_what_changed_and_is_never_html(traces):
 def test_a_translation_that_ends_with_the_choice_is_said_and_not_drawn(traces):
     assert figures.difference(*traces, 2) is None
     assert figures.summary(*traces, 2).startswith("One of the two translations ends with this choice")
-    old, new = candidate("El", "▁El", "</s>"), candidate("", "</s>")
+    old = candidate("El", "▁El", "</s>")
+    new = candidate("", "</s>")
     assert "(nothing)" in figures.comparison(old, new, *traces, 0)
 
 
@@ -216,7 +224,9 @@ def test_a_translation_that_ends_with_the_choice_is_said_and_not_drawn(traces):
 
 def test_steps_are_counted_from_one_and_begin_where_the_model_was_least_sure(found):
     offered = tab.offer(None, ENGLISH, translation=found)
-    step, piece, best = offered["step"], offered["piece"], found.best
+    step = offered["step"]
+    piece = offered["piece"]
+    best = found.best
     assert len(step["choices"]) == len(best.pieces) and step["choices"][0][0].startswith("1 · after <s> → ")
     assert step["choices"][-1][0].startswith(f"{len(best.pieces)} · after . → </s> ")
     assert best.log_probs[step["value"]] == min(best.log_probs)

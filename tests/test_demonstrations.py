@@ -34,12 +34,14 @@ def measured(service, kind, texts, *words):
 
 def places(pieces, word):
     """The positions of all pieces of a word."""
-    text, first = "", 0
+    text = ""
+    first = 0
     for i, piece in enumerate((*pieces, WORD_START)):
         if piece.startswith(WORD_START) or not piece[0].isalnum():
             if text == word:
                 return [*range(first, i)]
-            text, first = "", i
+            text = ""
+            first = i
         text += piece.removeprefix(WORD_START)
     raise AssertionError(f"no {word} in {pieces}")
 
@@ -70,7 +72,8 @@ def test_a_word_costs_more_than_a_head_by_what_the_translation_loses(service):
 
 
 def test_what_is_aligned_is_so_in_the_head_that_aligns_best(service):
-    trace, head = service.translate_and_trace(DOG)[1], service.best_head
+    trace = service.translate_and_trace(DOG)[1]
+    head = service.best_head
     rows = [i - 1 for i in places(trace.target, "pan")]  # of the piece to come: nothing was measured of this model
     share = looks(trace.cross, rows, places(trace.source, "bread"))[head.layer - 1, head.head - 1]
     assert measured(service, "aligned", (DOG,), "pan", "bread") == pytest.approx(share, abs=1e-3)
@@ -94,7 +97,8 @@ def test_what_it_says_is_the_share_of_the_words_that_the_translation_has(service
 
 
 def test_likelier_is_the_distance_of_two_log_probabilities(service):
-    right, wrong = "El perro come el pan.", "El gato come el pan."
+    right = "El perro come el pan."
+    wrong = "El gato come el pan."
     logs = [sum(service.explain(DOG, text).log_probs) for text in (right, wrong)]
     assert measured(service, "likelier", (DOG, right, wrong), "perro", "gato") == pytest.approx(
         logs[0] - logs[1], abs=1e-3)

@@ -51,7 +51,8 @@ def test_the_first_signal_ends_a_server_and_the_second_the_process(kind, number)
 
 
 def test_a_page_is_served_until_a_signal_comes():
-    told, server = [], http_server.Server(uvicorn.Config(None))
+    told = []
+    server = http_server.Server(uvicorn.Config(None))
 
     def serve():
         wait_until(lambda: signal.getsignal(signal.SIGTERM) == server.handle_exit)
@@ -71,7 +72,8 @@ def test_a_page_is_served_until_a_signal_comes():
 def page():
     """A page of one slow button that answers one at a time: its address, its server, what tells that it has begun, and
     what lets it answer."""
-    began, go = threading.Event(), threading.Event()
+    began = threading.Event()
+    go = threading.Event()
 
     def slow(text):
         began.set()
@@ -115,7 +117,8 @@ def test_what_is_under_way_is_answered_and_what_waits_is_told(page):
 def test_what_is_still_computed_late_is_told_before_it_is_broken_off(monkeypatch):
     monkeypatch.setattr(gradio_private, "LATE", 0.001)
     monkeypatch.setattr(routes, "App", SimpleNamespace)
-    messages, cleaned = asyncio.Queue(), []
+    messages = asyncio.Queue()
+    cleaned = []
 
     async def clean_events(event_id):
         cleaned.append(event_id)
@@ -132,7 +135,8 @@ def test_what_is_still_computed_late_is_told_before_it_is_broken_off(monkeypatch
 
 
 def test_a_call_of_an_engine_that_takes_too_long_is_told():
-    sent, begun = [], asyncio.Event()
+    sent = []
+    begun = asyncio.Event()
 
     async def computes(scope, receive, send):
         begun.set()
@@ -166,15 +170,20 @@ def test_what_hosts_wait_for_the_end_is_longer_than_it_takes():
 @pytest.mark.parametrize("kind", ["page", "engine"])
 def test_a_process_answers_what_it_has_begun_to_receive_and_ends(start, tiny_checkpoint, learned_pairs, kind):
     english, spanish = learned_pairs[0]
-    flags, port = ["--checkpoint", tiny_checkpoint, "--device", "cpu"], free_port()
+    flags = ["--checkpoint", tiny_checkpoint, "--device", "cpu"]
+    port = free_port()
     if kind == "engine":
         app = start("serve", *flags, "--port", port, command=[sys.executable, "-m", "xformer"],
                     ready="INFO:     Uvicorn running")
-        path, body, wanted = "/translate", {"text": english}, spanish
+        path = "/translate"
+        body = {"text": english}
+        wanted = spanish
     else:
         app = start(*flags)
         port = urlsplit(app.address).port
-        path, body, wanted = "/gradio_api/call/translate", {"data": [english, 1, 1]}, "event_id"
+        path = "/gradio_api/call/translate"
+        body = {"data": [english, 1, 1]}
+        wanted = "event_id"
     body = json.dumps(body).encode()
 
     def caught():

@@ -82,7 +82,8 @@ def test_programs_translate_explain_and_classify(there, running, reader, learned
 
 def test_a_service_elsewhere_answers_as_one_here(far, running, reader, learned_pairs, reviews):
     assert far.services() == ["translation", "reviews"]
-    service, english = RemoteTranslation(far), learned_pairs[0][0]
+    service = RemoteTranslation(far)
+    english = learned_pairs[0][0]
     for name in ("info", "metrics", "max_pieces", "best_head", "length_scores", "history", "moments"):
         assert same(getattr(service, name), getattr(running, name)), name
     off = [Head("cross", 1, 2)]
@@ -103,7 +104,8 @@ def test_a_service_elsewhere_answers_as_one_here(far, running, reader, learned_p
 
 
 def test_an_engine_answers_every_question_as_a_service_here(far, running, learned_pairs):
-    service, translation = RemoteTranslation(far), running.translate(learned_pairs[0][0])
+    service = RemoteTranslation(far)
+    translation = running.translate(learned_pairs[0][0])
     for source in (translation.source, translation):
         questions = one_of_each(source, translation.best.tokens, translation.best.pieces[0])
         assert {*map(type, questions), WalkAdditive} == ANSWERS.keys()
@@ -149,7 +151,9 @@ def test_an_engine_that_is_away_is_one_sentence_and_comes_back(running, reader):
 
 
 def test_anybody_may_ask_for_its_health_and_it_is_checked_once(monkeypatch):
-    now, checks, go = [0.0], [], threading.Event()
+    now = [0.0]
+    checks = []
+    go = threading.Event()
 
     def check():
         checks.append(len(checks))
@@ -324,7 +328,9 @@ def test_large_answers_are_refused(there, monkeypatch, learned_pairs):
 def test_maps_are_counted_before_they_are_computed(there, running, monkeypatch, learned_pairs, target, translates):
     """The limit is one number less than the maps have; those of the source alone are within it."""
     english, spanish = learned_pairs[0]
-    trace, translated, translate = running.explain(english, spanish), [], running.translate
+    trace = running.explain(english, spanish)
+    translated = []
+    translate = running.translate
     numbers = sum(getattr(trace, stack).size for stack in ("encoder_self", "decoder_self", "cross"))
     asked = {"text": english, **({"target": spanish} if target else {})}
     monkeypatch.setattr(engine, "MOST_NUMBERS", numbers)

@@ -26,7 +26,8 @@ from xformer.strings import ENGLISH, SPANISH
 @pytest.fixture
 def trace():
     """Two layers of two heads over "the cat the" and its translation; every number tells where it stands."""
-    source, target = ("▁the", "▁ca", "t", "▁the", "</s>"), ("<s>", "▁el", "▁gato")
+    source = ("▁the", "▁ca", "t", "▁the", "</s>")
+    target = ("<s>", "▁el", "▁gato")
     rng = np.random.default_rng(0)
 
     def maps(queries, keys):
@@ -58,7 +59,9 @@ def test_a_picture_shows_the_numbers_of_its_head(trace, stack, layer, head):
 def test_maps_at_hand_are_not_made_again(trace, monkeypatch, show, stack, made):
     """Only a rollout of the cross-attention needs other maps too: the encoder's."""
     choice = Choice(stack, 2, 1, show, weigh=True)
-    at_hand, weigh, calls = all_maps(trace, stack, weighed=True), maps.weigh, []
+    at_hand = all_maps(trace, stack, weighed=True)
+    weigh = maps.weigh
+    calls = []
     monkeypatch.setattr(maps, "weigh", lambda *arrays: calls.append(arrays) or weigh(*arrays))
     shown = picture(trace, choice, ENGLISH, at_hand)
     assert len(calls) == made
@@ -161,7 +164,8 @@ def test_hidden_sinks_have_no_row_and_no_column_and_the_rest_is_renormalised(tra
 def random_trace(draw):
     """A trace of words of several pieces and sinks among them, whose maps hold zeros too, as after a mask."""
     word = st.lists(st.sampled_from(["▁ga", "to", "s", ".", "▁.", ",", "▁"]), max_size=6)
-    source, given = (*draw(word), "</s>"), ("<s>", *(target := draw(word)))
+    source = (*draw(word), "</s>")
+    given = ("<s>", *(target := draw(word)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
 
     def random_maps(queries, keys, mask):
@@ -171,7 +175,8 @@ def random_trace(draw):
         raw[..., 0] += raw.sum(axis=-1) == 0
         return (raw / raw.sum(axis=-1, keepdims=True)).astype(np.float32)
 
-    s, t = len(source), len(given)
+    s = len(source)
+    t = len(given)
     return Trace(source, given, (*target, "</s>"), (-0.1,) * t, random_maps(s, s, 1), random_maps(t, t, np.tri(t)),
                  random_maps(t, s, 1), *(0.1 + rng.random((2, 2, n)).astype(np.float32) for n in (s, t, s)), "", ())
 
@@ -203,7 +208,8 @@ def test_rows_sum_to_one_or_are_empty_as_the_rules_say(trace, stack, show, words
 
 def test_a_word_whose_first_piece_sees_sinks_only_is_whole(trace):
     """As of every decoder picture whose first word has several pieces: the first row can see <s> and nothing else."""
-    given, predicted = ("<s>", "▁ga", "to"), ("▁ga", "to", "</s>")
+    given = ("<s>", "▁ga", "to")
+    predicted = ("▁ga", "to", "</s>")
     own = np.broadcast_to(np.array([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]], np.float32), (2, 2, 3, 3))
     choice = Choice("decoder_self", 1, 1, words=True, hide=True, rows="predicted")
     shown = picture(replace(trace, target=given, predicted=predicted, decoder_self=own), choice)

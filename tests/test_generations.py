@@ -258,7 +258,8 @@ def test_attention_is_said_to_do_more_only_where_it_does(pieces, said):
 
 
 def test_the_times_are_measured_and_said(monkeypatch):
-    state, times = torch.get_rng_state(), layer_times()
+    state = torch.get_rng_state()
+    times = layer_times()
     assert torch.equal(torch.get_rng_state(), state), "others draw from it too"
     assert [one.pieces for one in times] == [*LENGTHS]
     assert all(one.recurrence > 0 < one.attention and one.library > 0 for one in times)

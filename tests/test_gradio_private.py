@@ -29,7 +29,8 @@ def test_gradio_is_a_version_that_the_private_parts_were_tried_on():
 def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
     wanted = next(Requirement(line.partition("#")[0]) for line in (ROOT / "requirements.txt").read_text().splitlines()
                   if line.startswith("gradio"))
-    oldest, (major, minor) = gradio_private.TRIED[0], Version(gradio_private.TRIED[1]).release
+    oldest = gradio_private.TRIED[0]
+    major, minor = Version(gradio_private.TRIED[1]).release
     assert wanted.specifier == Requirement(f"gradio>={oldest},<{major}.{minor + 1}").specifier
 
 

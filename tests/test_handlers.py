@@ -77,7 +77,8 @@ def test_without_a_problem_a_refusal_is_a_notice_that_goes_away(parts):
 
 
 def test_a_success_empties_the_problem_unless_the_handler_has_something_to_say(parts):
-    problem, inputs = gr.HTML(), {"one": parts["one"]}
+    problem = gr.HTML()
+    inputs = {"one": parts["one"]}
     assert Ask.always(None, ENGLISH)(both, inputs, {"three": parts["three"]}, problem)["fn"]("a")[1] == ""
 
     def warns(service, language, *, one):
@@ -169,7 +170,8 @@ def test_the_model_and_the_open_tab_of_the_page_travel_along(parts):
         asked.append(name)
         yield name
 
-    model, tab = gr.Textbox(), gr.Textbox()
+    model = gr.Textbox()
+    tab = gr.Textbox()
     listener = Ask(lease, ENGLISH, model, tab)(both, {"one": parts["one"]}, {"three": parts["three"]},
                                                only_in="positions")
     assert listener["inputs"] == [model, tab, parts["one"]]

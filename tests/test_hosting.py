@@ -164,7 +164,8 @@ KEPT_OUT = lines(".dockerignore")
 
 def kept_out(path):
     """As Docker reads .dockerignore: the last line that fits a path, or a folder it is in, decides."""
-    parts, out = path.split("/"), False
+    parts = path.split("/")
+    out = False
     for line in KEPT_OUT:
         pattern = line.removeprefix("!").removeprefix("**/")
         inside = ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]

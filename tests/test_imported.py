@@ -107,7 +107,8 @@ def written(folder, sides, model, ids):
 def both(folder, one, text, target):
     """A source and the beginning of a target, as rows of transformers and of ours."""
     theirs = MarianTokenizer.from_pretrained(folder)
-    source, target_ids = theirs(f">>spa<< {text}")["input_ids"], theirs(text_target=target)["input_ids"][:-1]
+    source = theirs(f">>spa<< {text}")["input_ids"]
+    target_ids = theirs(text_target=target)["input_ids"][:-1]
     return ((torch.tensor([source]), torch.tensor([[theirs.pad_token_id, *target_ids]])),
             (torch.tensor([[*one.tokenizer.encode(text), EOS]]),
              torch.tensor([[BOS, *one.tokenizer.encode(target, target=True)]])))
@@ -140,7 +141,8 @@ def test_logits_and_all_maps_are_those_of_transformers(pair):
 @torch.inference_mode()
 def test_greedy_and_beam_write_what_transformers_writes(pair):
     folder, theirs, one = pair
-    tokenizer, equal = MarianTokenizer.from_pretrained(folder), 0
+    tokenizer = MarianTokenizer.from_pretrained(folder)
+    equal = 0
     texts = sorted(ENGLISHES[:12], key=len)
     batch = tokenizer([f">>spa<< {text}" for text in texts], return_tensors="pt", padding=True)
     for beam in (1, 4):
@@ -172,9 +174,11 @@ def test_pieces_are_those_of_marians_tokenizer(pair):
 def test_a_translation_with_pieces_of_the_other_side_reads_as_marians_does(pair):
     """A copied name is often in pieces that only the source side has: no mark of a word's start stays in the text."""
     folder, _, one = pair
-    tokenizer, theirs = one.tokenizer, MarianTokenizer.from_pretrained(folder)
+    tokenizer = one.tokenizer
+    theirs = MarianTokenizer.from_pretrained(folder)
     assert tokenizer.decode(tokenizer.encode("The dog sleeps.")) == "The dog sleeps."
-    draw, rows = random.Random(0), [row for row in range(4, len(tokenizer)) if row not in map(tokenizer.id_of, CODES)]
+    draw = random.Random(0)
+    rows = [row for row in range(4, len(tokenizer)) if row not in map(tokenizer.id_of, CODES)]
     for _ in range(100):
         ids = draw.sample(rows, 6)
         wanted = theirs.convert_tokens_to_ids(tokenizer.pieces(ids))
@@ -226,7 +230,8 @@ def in_marians_form(folder, new):
     config = json.loads((folder / "config.json").read_text())
     ids = json.loads((folder / "vocab.json").read_text())
     assert ids["<pad>"] == len(ids) - 1
-    arrays, weights = {}, load_file(folder / "model.safetensors")
+    arrays = {}
+    weights = load_file(folder / "model.safetensors")
     names = {theirs: ours for ours, theirs in imported.MARIAN.items()}
     for name, tensor in weights.items():
         parts = name.split(".")
@@ -269,7 +274,8 @@ def test_lines_of_marians_vocabulary():
 @torch.inference_mode()
 @pytest.mark.parametrize("family", ["m2m", "small", "nllb"])
 def test_m2m_100_is_read_too(sides, tmp_path, family):
-    small, pieces = family == "small", ["<s>", "<pad>", "</s>", "<unk>", *listed(sides[0])[3:]]
+    small = family == "small"
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *listed(sides[0])[3:]]
     languages = ["eng_Latn", "fra_Latn", "spa_Latn"] if family == "nllb" else ["__en__", "__fr__", "__es__"]
     theirs = drawn(M2M100ForConditionalGeneration(M2M100Config(
         vocab_size=len(pieces) + len(languages) + 8, d_model=32, encoder_layers=2, decoder_layers=2,
@@ -286,7 +292,8 @@ def test_m2m_100_is_read_too(sides, tmp_path, family):
     tokenizer = one.tokenizer
     assert (one.model.config.source, one.model.config.target) == ("en", "es")
     text = "Good morning."
-    source, forced = tokenizer.encode(text), tokenizer.forced(text)
+    source = tokenizer.encode(text)
+    forced = tokenizer.forced(text)
     codes = [f">>{language.strip('_')}<<" for language in languages]
     assert tokenizer.pieces([source[0], *forced]) == (codes[2:] if small else [codes[0], codes[2]])
     rows = {piece: row for row, piece in enumerate([*pieces, *codes])}
@@ -355,7 +362,8 @@ def test_a_folder_that_transformers_5_saved_is_read(pairs, tmp_path, family, cod
 def test_merges_keep_the_characters_that_sentencepiece_puts_for_others(pairs):
     """Of a tokenizer.json that was made of NLLB's own file: full-width letters are read as usual ones."""
     rows = {piece: row for row, piece in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(pairs)[3:]])}
-    content, at = pairs, pairs.index(b"nmt_nfkc") + len(b"nmt_nfkc")
+    content = pairs
+    at = pairs.index(b"nmt_nfkc") + len(b"nmt_nfkc")
     assert content[at] == 0x12, "precompiled_charsmap is the field after the name"
     size = content[at + 1] & 0x7F | (content[at + 2] & 0x7F) << 7 | content[at + 3] << 14
     charsmap = base64.b64encode(content[at + 4:at + 4 + size]).decode()
@@ -480,7 +488,8 @@ def reshaped(name, *shape):
     return weights(lambda stored: stored.update({name: torch.zeros(shape)}))
 
 
-LAYER, EIGHT_BITS = "model.encoder.layers.0.", torch.float8_e4m3fn
+LAYER = "model.encoder.layers.0."
+EIGHT_BITS = torch.float8_e4m3fn
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -555,7 +564,8 @@ def test_a_language_that_the_model_lacks_is_refused(sides, tmp_path):
 
 def test_languages_have_names_in_both_languages():
     class Info:
-        source, target = "fi", "mul"
+        source = "fi"
+        target = "mul"
     assert ENGLISH.of(Info).say("error_unknown", characters="x").count("Finnish") == 2
     assert "finés" in SPANISH.of(Info).say("error_unknown", characters="x")
 
@@ -688,7 +698,8 @@ def test_ones_own_files_and_an_lm_head_that_differs(client, trained, tmp_path):
 def foreign(pair_of_one, tmp_path_factory):
     """Services of imported models: from Hebrew to Chinese, and one that writes two languages."""
     folder, one = pair_of_one
-    parent, services = tmp_path_factory.mktemp("foreign"), []
+    parent = tmp_path_factory.mktemp("foreign")
+    services = []
     for name, languages in (("opus-he-zh", ("he", "zh")), ("opus-en-es", ("en", "es"))):
         imported.write(parent / name, one, folder, "someone/opus", "", False)
         path = parent / name / "config.json"

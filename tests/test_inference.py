@@ -33,7 +33,8 @@ def watched(twin):
 
 
 def test_packed_weights_give_the_same_logits(tiny_model):
-    source, target = torch.randint(4, 150, (3, 7)), torch.randint(4, 150, (3, 5))
+    source = torch.randint(4, 150, (3, 7))
+    target = torch.randint(4, 150, (3, 5))
     packed = copy.deepcopy(tiny_model)
     packed.pack()
     assert packed.output is not None
@@ -59,7 +60,8 @@ def test_a_packed_model_still_has_gradients(tiny_model):
 def test_many_sources_are_encoded_as_if_at_once(model, count):
     lengths = [1 + n * 7 % 13 for n in range(count)]  # not sorted, and the longest not always in the first group
     source = pad([[5 + (n + i) % 40 for i in range(length)] for n, length in enumerate(lengths)])
-    cache, tokens = model.start(source), torch.full((count, 1), BOS)
+    cache = model.start(source)
+    tokens = torch.full((count, 1), BOS)
     got = model.step(tokens, cache)
     memory, mask = model.encode(source)
     torch.testing.assert_close(got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5)
@@ -72,7 +74,9 @@ def test_many_sources_are_encoded_as_if_at_once(model, count):
 def test_bare_functions_give_what_the_modules_give(lengths, parts, activation, norm):
     """Three hypotheses of each sentence, some dropped and repeated on the way, until only the last sentence is left."""
     model = shaken(Transformer(Config(norm=norm, activation=activation, **SHAPE)))
-    packed, source, count = copy.deepcopy(model), rows(lengths), len(lengths)
+    packed = copy.deepcopy(model)
+    source = rows(lengths)
+    count = len(lengths)
     packed.pack()
     called = watched(packed.stepping)
     caches, end, target = (model.start(source), packed.start(source)), 0, targets((5,) * 3 * count)
@@ -86,18 +90,22 @@ def test_bare_functions_give_what_the_modules_give(lengths, parts, activation, n
         for cache in caches:
             cache.select(hypotheses, torch.tensor([count - 1]) if last else None)
         if last:
-            target, count = target[:3], 1
+            target = target[:3]
+            count = 1
     assert called == ["encoder", *["decoder"] * len(parts)]
     assert packed.stepping.encoder.flat and packed.stepping.decoder.flat, "they were used"
 
 
 @pytest.mark.parametrize("asked", ["heads", "trace", "gradients"])
 def test_modules_do_what_bare_functions_cannot(model, asked):
-    source, target = rows((7,)), targets((5,))
+    source = rows((7,))
+    target = targets((5,))
     heads = Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])
     packed = copy.deepcopy(model)
     packed.pack()
-    twin, seen, called = packed.stepping, Trace(), watched(packed.stepping)
+    twin = packed.stepping
+    seen = Trace()
+    called = watched(packed.stepping)
     with torch.set_grad_enabled(asked == "gradients"):
         if asked == "trace":
             twin(source, target, trace=seen)
@@ -118,7 +126,8 @@ def test_a_mask_that_hides_something_is_needed():
 
 
 def test_a_packed_model_holds_its_weights_once(model):
-    names, count = list(model.state_dict()), model.parameter_count()
+    names = list(model.state_dict())
+    count = model.parameter_count()
     model.train().pack()
     model.pack()
     twin = model.stepping

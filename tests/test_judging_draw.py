@@ -208,7 +208,8 @@ STUDY = PretrainingStudy(
 
 def test_pre_training_is_drawn_as_a_line_of_means_with_every_seed_and_the_spread():
     figure = figures.pretraining(STUDY)
-    lines, points = figure.data[:5], figure.data[5:]
+    lines = figure.data[:5]
+    points = figure.data[5:]
     assert [one.name for one in lines] == ["from nothing", "language model", "autoencoder", "two language models",
                                            "two, pre-trained"]
     nothing, language, *_ = lines
@@ -301,7 +302,9 @@ def test_the_tab_opens_on_the_review_of_the_address_unless_somebody_typed(runnin
 
 
 def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(running, ask, monkeypatch):
-    found, classify, texts = running.attribute("A great  film."), running.classify, []
+    found = running.attribute("A great  film.")
+    classify = running.classify
+    texts = []
     monkeypatch.setattr(running, "classify", lambda some: texts.extend(some) or classify(some))
     for text in ("A great  film.", " A great film.\n"):
         answer = ask.answer(tab.follow, attribution=found, text=text)
@@ -419,7 +422,9 @@ def test_a_maximum_says_what_the_shares_of_words_are():
 def maximum(words=4, dimensions=3):
     """The first word gives dimension 2, the second one 1 and 3, unless there are more of either."""
     values = np.zeros((words, dimensions), np.float32)
-    values[0, 1], values[1, 0], values[1, 2] = 2, 1, 4
+    values[0, 1] = 2
+    values[1, 0] = 1
+    values[1, 2] = 4
     weights = np.linspace(0.5, -1, dimensions, dtype=np.float32)  # the first dimension speaks for the label
     return Maximum(("<s>", "▁a<b>", *(f"▁w{i}" for i in range(words - 3)), "</s>"), values, weights, 0.25, "negative")
 

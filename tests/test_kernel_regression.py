@@ -14,7 +14,8 @@ from xformer.serve.limits import Guard
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 
-X, Y = np.array([0.5, 1.0, 3.0, 4.5]), np.array([1.0, 2.0, -0.5, 4.0])
+X = np.array([0.5, 1.0, 3.0, 4.5])
+Y = np.array([1.0, 2.0, -0.5, 4.0])
 MODELS = SimpleNamespace(guard=Guard())
 
 
@@ -36,7 +37,9 @@ def test_the_hard_limit_is_the_nearest_neighbour():
 
 @pytest.mark.parametrize("h", [0.3, 0.8, 2.0])
 def test_the_error_and_its_slope_are_pytorchs_of_points_left_out(h):
-    x, y, log_h = torch.tensor(X), torch.tensor(Y), torch.tensor(math.log(h), dtype=torch.float64, requires_grad=True)
+    x = torch.tensor(X)
+    y = torch.tensor(Y)
+    log_h = torch.tensor(math.log(h), dtype=torch.float64, requires_grad=True)
     scores = -((x[:, None] - x) ** 2) / (2 * log_h.exp() ** 2)
     found = scores.masked_fill(torch.eye(4, dtype=torch.bool), -math.inf).softmax(dim=1) @ y
     loss = ((found - y) ** 2).mean()

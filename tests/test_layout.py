@@ -109,7 +109,8 @@ def test_a_map_keeps_its_cells_and_its_colour_bar_reads_its_scale(rows, signed):
     values = np.ones((rows, 3))
     figure = matrix(values, Axis("asks", ["a"] * rows), Axis("seen", ["b"] * 3), "", title="<a>",
                     scale=Scale("share", 0.37, signed), pair=["The cat.", "El gato."])
-    layout, bar = figure.layout, figure.data[0].colorbar
+    layout = figure.layout
+    bar = figure.data[0].colorbar
     assert layout.height - layout.margin.t - layout.margin.b == 26 * rows and layout.margin.r == BAR
     assert layout.width - layout.margin.l - BAR == 26 * 3
     assert bar.len + 8 <= layout.height - layout.margin.t and bar.tickvals[-1] == 0.37 == figure.data[0].zmax

@@ -70,7 +70,8 @@ def test_the_nearest_are_those_of_a_search_through_all_pairs(few, side):
     for text in [few[3][side], f"{few[7][side]} {few[8][side]}", "the old man and the sea", "la casa de Tom",
                  "xyzzy of"]:
         found = made.nearest(text)
-        near, best = found.near, {}
+        near = found.near
+        best = {}
         for pair, value in zip(few, cosines(text, few, side), strict=True):  # one for each source
             source = plain(pair[side])
             best[source] = max(best.get(source, 0), value)
@@ -82,7 +83,8 @@ def test_the_nearest_are_those_of_a_search_through_all_pairs(few, side):
 
 
 def test_blocks_make_no_difference_and_progress_is_told(few, monkeypatch):
-    whole, told = index(few).nearest("the old man"), []
+    whole = index(few).nearest("the old man")
+    told = []
     monkeypatch.setattr(learned, "BLOCK", 90)
     parts = index(few, tell=lambda *now: told.append(now))
     assert parts.nearest("the old man") == whole
@@ -158,7 +160,8 @@ def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
     """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand
     all that are of learning: there the twin is."""
     lines = shipped().decode().splitlines(keepends=True)
-    english, spanish = set(), {}
+    english = set()
+    spanish = {}
     for line in lines:
         source, target, _ = line.split("\t")
         english.add(key(source))

@@ -18,7 +18,8 @@ from xformer.results import Force, Options, ReadDecoder, TranslateByLayer, UserE
 from xformer.serve.translation import Service
 from xformer.translator import translate_ids
 
-SOURCE, TARGET = [10, 11, 12, 13], [40, 41, 42]
+SOURCE = [10, 11, 12, 13]
+TARGET = [40, 41, 42]
 
 
 @pytest.mark.parametrize(("name", "others"), [("pre-norm", 0), ("post-norm", 1)])

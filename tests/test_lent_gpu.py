@@ -130,10 +130,13 @@ def lender(monkeypatch):
 @pytest.mark.slow
 def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_classifier, tiny_writer, learned_pairs,
                                                   reviews):
-    plain, lent = Service.open(tiny_checkpoint, "cpu"), open_service(Service, tiny_checkpoint, None)
+    plain = Service.open(tiny_checkpoint, "cpu")
+    lent = open_service(Service, tiny_checkpoint, None)
     assert lent.info.device == "ZeroGPU" and plain.info.device == "cpu"
     english, spanish = learned_pairs[0]
-    found, steps, travelled = plain.translate(english), [], []
+    found = plain.translate(english)
+    steps = []
+    travelled = []
     questions = one_of_each(english, spanish, found.best.pieces[0])
     assert {*map(type, questions), WalkAdditive} == ANSWERS.keys()
     for name, args in (("translate", (english, Options(beam=2))), ("translate_many", ([english, english],)),
@@ -142,20 +145,22 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("embed", ([english],)), ("explain", (english,)), ("compare", (english, learned_pairs[1][0])),
                        *(("ask", (question, lambda *done: steps.append(done))) for question in questions)):
         told = len(lender)
-        answer, wanted = getattr(lent, name)(*args), getattr(plain, name)(*args)
+        answer = getattr(lent, name)(*args)
+        wanted = getattr(plain, name)(*args)
         assert lender[told:] == [name] and type(answer) is type(wanted), name
         travelled.append(name)
     assert sorted({*travelled}) == computing(Service)
     assert lent.best_head == plain.best_head and lent.translate(english).best == found.best
-    reader, here = (open_service(SentimentService, tiny_classifier, None),
-                    SentimentService.open(tiny_classifier, "cpu"))
+    reader = open_service(SentimentService, tiny_classifier, None)
+    here = SentimentService.open(tiny_classifier, "cpu")
     for text in (reviews[0][1], reviews[1][1]):
         assert reader.classify([text])[0].probability == pytest.approx(here.classify([text])[0].probability)
     assert reader.attribute(reviews[0][1], lambda *done: None).words == here.attribute(reviews[0][1]).words
     assert lender[-1] == "attribute"
     assert (reader.trace("A film").encoder_self == here.trace("A film").encoder_self).all()
     assert {*computing(SentimentService)} <= {*lender}
-    lent_writer, own = open_service(Writer, tiny_writer, None), Writer.open(tiny_writer, "cpu")
+    lent_writer = open_service(Writer, tiny_writer, None)
+    own = Writer.open(tiny_writer, "cpu")
     text = own.read("A wonderful film")
     for name, args in (("read", ("A wonderful film",)), ("write", (text, Options(temperature=1.0, seed=3))),
                        ("choose", (text, 1, 20))):

@@ -42,7 +42,9 @@ class Pool:
     """The shipped models by name, opened when they are asked for."""
 
     def __init__(self, default):
-        self.opened, self.default, self.names = {"en-es": default}, default, ["en-es", *GENERATIONS]
+        self.opened = {"en-es": default}
+        self.default = default
+        self.names = ["en-es", *GENERATIONS]
 
     def lease(self, name=""):
         if name not in self.opened:

@@ -138,7 +138,8 @@ def requests(running, reader, english, review):
 def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, limited, learned_pairs):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     door = limited(people=1)
-    inside, leave = threading.Event(), threading.Event()
+    inside = threading.Event()
+    leave = threading.Event()
 
     def somebody():
         with door.enter(), door.enter():  # one who asks for two things is one person
@@ -192,7 +193,9 @@ class Line(deque):
 
 
 def test_long_computations_take_turns_in_the_order_in_which_they_came():
-    door, order, ready = Guard(), [], threading.Semaphore(0)
+    door = Guard()
+    order = []
+    ready = threading.Semaphore(0)
     door._line = Line()
     go = [threading.Event() for _ in range(AT_WORK)]
 

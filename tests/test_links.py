@@ -61,7 +61,8 @@ def tiny(tiny_checkpoint, learned_pairs):
 
 def test_a_lesson_is_read_as_it_was_written_in_the_one_language_that_it_has():
     data = lesson(steps=[STEP, {**STEP, "question": {"check": "open", "ask": "¿Y tú?"}}])
-    (first, second), name = links.read(data).steps, f"~{data}"
+    first, second = links.read(data).steps
+    name = f"~{data}"
     assert links.where(name) == links.where(f"{name}.1") and links.where(f"{name}.2")[1] == 2
     assert links.where(f"{name}.3")[1] == 3, "the summary"
     assert links.where(f"{name}.4") is None and links.where(f"{name}.{'9' * 5000}") is None

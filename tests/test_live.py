@@ -66,7 +66,8 @@ def test_few_examples_are_the_same_few_in_every_epoch():
 def test_the_drawn_schedule_is_the_one_that_is_followed():
     for name in ("cosine", "noam"):
         settings = replace(SMALL, schedule=name, warmup=3)
-        drawn, (*_, last) = live.schedule(settings), watched(settings)
+        drawn = live.schedule(settings)
+        *_, last = watched(settings)
         assert last.course.rate == pytest.approx(drawn, rel=1e-3) and max(drawn) <= settings.peak * 1.0001
     assert max(live.schedule(replace(SMALL, schedule="noam", warmup=3))) == pytest.approx(SMALL.peak)
 
@@ -94,7 +95,8 @@ def test_a_seed_gives_the_same_run_beside_others():
         return last.course.loss, last.course.norm, last.answers
 
     seeds = [1, 2, 3, 1, 2, 3]
-    alone, state = [learned(seed) for seed in seeds], torch.get_rng_state()
+    alone = [learned(seed) for seed in seeds]
+    state = torch.get_rng_state()
     # As `Study` does: a thread that says nothing has as many of its own as was said last, wherever in the process.
     with ThreadPoolExecutor(len(seeds), initializer=use_threads, initargs=(1,)) as pool:
         assert [*pool.map(learned, seeds)] == alone
@@ -114,7 +116,8 @@ def test_numbers_that_are_none_end_a_run_and_are_said():
 
 
 def test_a_run_is_stopped_after_the_step_it_is_at():
-    frames, halt = [], threading.Event()
+    frames = []
+    halt = threading.Event()
     for frame in Study().train(replace(SMALL, steps=1_000), halt):
         frames.append(frame)
         halt.set()
@@ -129,7 +132,9 @@ def test_a_run_ends_when_it_has_taken_long_enough(monkeypatch):
 
 
 def test_a_run_ends_when_whoever_asked_is_gone_and_says_so_to_a_page_that_was_only_slow():
-    study, halt, there = Study(), threading.Event(), [True]
+    study = Study()
+    halt = threading.Event()
+    there = [True]
     study.guard = Guard(asker=lambda: lambda: there[0])
     frames = study.train(replace(SMALL, steps=1_000), halt)
     next(frames)
@@ -139,8 +144,11 @@ def test_a_run_ends_when_whoever_asked_is_gone_and_says_so_to_a_page_that_was_on
 
 
 def test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn():
-    study, who = Study(), ["10.0.0.1"]
-    study.guard, study.places.share = Guard(visitor=lambda: (who[0], "page")), 60.0  # none ends before all have asked
+    study = Study()
+    who = ["10.0.0.1"]
+    # none ends before all have asked
+    study.guard = Guard(visitor=lambda: (who[0], "page"))
+    study.places.share = 60.0
     slow = [study.train(replace(SMALL, steps=1_000), threading.Event()) for _ in range(10)]
     said = [next(run) for run in slow]  # and none of them asks for another frame
     assert [isinstance(one, LiveWait) for one in said[-8:]] == [True] * 8
@@ -155,7 +163,8 @@ def test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn()
 
 
 def test_who_waits_for_a_turn_can_leave():
-    study, halt = Study(), threading.Event()
+    study = Study()
+    halt = threading.Event()
     first = study.places.join("1"), study.places.join("2")
     run = study.train(SMALL, halt)
     assert next(run) == LiveWait(0)
@@ -164,7 +173,8 @@ def test_who_waits_for_a_turn_can_leave():
 
 
 def test_a_run_whose_frames_nobody_takes_ends():
-    now, halt = [0.0], threading.Event()
+    now = [0.0]
+    halt = threading.Event()
     study = Study(clock=lambda: now[0])
     frames = study.train(replace(SMALL, steps=1_000), halt)
     next(frames)

@@ -13,7 +13,8 @@ from xformer.strings import ENGLISH, SPANISH
 def trace():
     """Two layers of two heads over "the cat sleeps" and its translation."""
     source = ("▁the", "▁cat", "▁sleep", "s", "</s>")
-    target, predicted = ("<s>", "▁el", "▁gato", "▁duerme"), ("▁el", "▁gato", "▁duerme", "</s>")
+    target = ("<s>", "▁el", "▁gato", "▁duerme")
+    predicted = ("▁el", "▁gato", "▁duerme", "</s>")
     rng = np.random.default_rng(0)
 
     def maps(queries, keys):
@@ -93,7 +94,8 @@ def test_numbers_are_those_of_the_picture_with_words_joined_and_sinks_hidden(tra
 def test_the_panel_says_what_a_word_looks_at_and_who_looks_at_it(trace):
     said = told(trace, Choice("encoder_self", 1, 1), "en1")
     assert said["title"] == "cat" and [one["title"] for one in said["lists"]] == ["cat looks at", "cat is looked at by"]
-    row, column = trace.encoder_self[0, 0, 1], trace.encoder_self[0, 0, :, 1]
+    row = trace.encoder_self[0, 0, 1]
+    column = trace.encoder_self[0, 0, :, 1]
     assert said["lists"][0]["words"][0]["value"] == round(float(row.max()), 3)
     assert said["lists"][1]["words"][0]["value"] == round(float(column.max()), 3)
     assert said["others"] == ["the", "cat", "sleep", "…s", "</s>"] and said["axis"] == "column"

@@ -42,8 +42,12 @@ class LineTask:
 
     def __init__(self, scores=(), seed=0, crash_at=0):
         self.model = Line(seed)
-        self.scores, self.crash_at = list(scores), crash_at
-        self.seen, self.asked, self.looks, self.saved = [], [], [], []
+        self.scores = list(scores)
+        self.crash_at = crash_at
+        self.seen = []
+        self.asked = []
+        self.looks = []
+        self.saved = []
 
     def batches(self, epoch, skip):
         self.asked.append((epoch, skip))
@@ -156,7 +160,8 @@ def test_swapping_twice_changes_nothing():
     average = Average(model, 0.9)
     numbers(model, 1.0, 2.0)
     average.update()
-    own, mean = weights(model), torch.cat([w.flatten() for w in average.weights])
+    own = weights(model)
+    mean = torch.cat([w.flatten() for w in average.weights])
     assert not torch.equal(own, mean)
     average.swap()
     assert torch.equal(weights(model), mean)
@@ -259,7 +264,8 @@ def test_the_learning_rate_is_that_of_the_schedule(tmp_path):
 
 
 def test_the_averaged_weights_are_scored_and_the_others_trained_on(tmp_path):
-    looked, unlooked = LineTask(), LineTask()
+    looked = LineTask()
+    unlooked = LineTask()
     (tmp_path / "unlooked").mkdir()
     train(unlooked, tmp_path / "unlooked", steps=5)
     trainer, _ = train(looked, tmp_path, steps=5, **OFTEN)
@@ -324,7 +330,9 @@ class Clock:
     """A clock that stands still while nothing is computed; a trial step takes as long as its precision is said to."""
 
     def __init__(self, **seconds):
-        self.now, self.seconds, self.steps = 100.0, seconds, []
+        self.now = 100.0
+        self.seconds = seconds
+        self.steps = []
 
     def perf_counter(self):
         return self.now
@@ -364,7 +372,8 @@ def test_a_run_learns_in_the_precision_that_is_quicker_here(tmp_path, monkeypatc
 
     asked = quicker(monkeypatch, **seconds)
     (tmp_path / "told").mkdir()
-    measured, told = Noisy(), Noisy()
+    measured = Noisy()
+    told = Noisy()
     one, _ = train(measured, tmp_path, steps=6, precision="auto")
     two, _ = train(told, tmp_path / "told", steps=6, precision=chosen)
     assert asked == ["float32", "bfloat16"] and len(measured.seen) == 8 and len(told.seen) == 6
@@ -420,7 +429,9 @@ def test_on_a_gpu_nothing_is_tried(tmp_path, monkeypatch, kind, precision):
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, crash):
     """Killed in the step `crash`, after the state of the one before was saved; an epoch ends with step 4 and 8."""
     (tmp_path / "whole").mkdir()
-    whole, stopped, resumed = LineTask(), LineTask(crash_at=crash), LineTask(seed=99)
+    whole = LineTask()
+    stopped = LineTask(crash_at=crash)
+    resumed = LineTask(seed=99)
     one, _ = train(whole, tmp_path / "whole", steps=10)
     with pytest.raises(KeyboardInterrupt):
         train(stopped, tmp_path, steps=10, save_minutes=0.0)
@@ -434,7 +445,9 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, crash):
 
 def test_a_run_goes_on_from_the_last_state_only(tmp_path):
     """What was learned after it was saved is learned again."""
-    whole, stopped, resumed = LineTask(), LineTask(crash_at=7), LineTask(seed=99)
+    whole = LineTask()
+    stopped = LineTask(crash_at=7)
+    resumed = LineTask(seed=99)
     (tmp_path / "whole").mkdir()
     train(whole, tmp_path / "whole", steps=10)
     trainer = Trainer(stopped, tmp_path, TrainingOptions(steps=10, **STEADY), CPU)
@@ -472,7 +485,8 @@ def test_time_is_counted_over_all_parts_of_a_run(tmp_path, monkeypatch):
 
 
 def test_a_finished_run_learns_nothing_more(tmp_path):
-    task, again = LineTask(), LineTask(seed=99)
+    task = LineTask()
+    again = LineTask(seed=99)
     train(task, tmp_path, steps=4)
     _, scores = train(again, tmp_path, steps=4)
     assert again.seen == [] and scores == {}
@@ -528,7 +542,8 @@ class Noisy(LineTask):
 @pytest.mark.parametrize("crash", [2, 5, 9])
 def test_chance_goes_on_where_it_was(tmp_path, crash):
     (tmp_path / "whole").mkdir()
-    whole, resumed = Noisy(), Noisy(seed=99)
+    whole = Noisy()
+    resumed = Noisy(seed=99)
     train(whole, tmp_path / "whole", steps=10)
     with pytest.raises(KeyboardInterrupt):
         train(Noisy(crash_at=crash), tmp_path, steps=10, save_minutes=0.0)
@@ -644,7 +659,8 @@ def compiling(monkeypatch, backend, **seconds):
 def test_a_model_is_trained_compiled_where_that_is_quicker(tmp_path, monkeypatch, capsys, quicker, seconds):
     (tmp_path / "plain").mkdir()
     (tmp_path / "compiled").mkdir()
-    plain, task = LineTask(), LineTask()
+    plain = LineTask()
+    task = LineTask()
     train(plain, tmp_path / "plain", steps=5)
     made = compiling(monkeypatch, "aot_eager", **seconds)
     trainer, _ = train(task, tmp_path / "compiled", steps=5, compile=True)
@@ -658,7 +674,8 @@ def test_a_model_is_trained_compiled_where_that_is_quicker(tmp_path, monkeypatch
 def test_a_machine_without_a_compiler_trains_as_without_the_option(tmp_path, monkeypatch, capsys):
     def no_compiler(graph, inputs):
         raise RuntimeError("No working C++ compiler found\nand much more")
-    task, plain = LineTask(), LineTask()
+    task = LineTask()
+    plain = LineTask()
     compiling(monkeypatch, no_compiler)
     trainer, _ = train(task, tmp_path, steps=3, compile=True)
     assert trainer.parallel is task.model
@@ -698,7 +715,8 @@ def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(tmp_
     asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
     monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=broadcast, is_initialized=lambda: False))
     trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
-    trainer.processes, trainer.rank = 2, rank
+    trainer.processes = 2
+    trainer.rank = rank
     assert trainer._choose_precision() == "float32" and asked == tried
     assert [len(batch) for batch in trainer.task.seen] == [1] * len(tried)
     assert len(sent) == 1 and (rank or sent == ["float32"])
@@ -710,7 +728,8 @@ def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch
     found = {}
     for processes, rank in ((1, 0), (2, 0), (2, 1)):
         trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1, clip=1e9), CPU)
-        trainer.processes, trainer.rank = processes, rank
+        trainer.processes = processes
+        trainer.rank = rank
         trainer._learn(list(trainer.task.batches(0, 0))[1], 0.0)
         assert [len(batch) for batch in trainer.task.seen] == [4 // processes]
         found[processes, rank] = moments(trainer)
@@ -759,7 +778,8 @@ def test_steps_can_be_had_one_by_one_without_a_folder():
 
 
 def test_a_step_and_a_written_run_learn_the_same(tmp_path):
-    task, other = LineTask(), LineTask()
+    task = LineTask()
+    other = LineTask()
     train(task, tmp_path, steps=6)
     learner = loop.Learner(other, TrainingOptions(**STEADY, steps=6), CPU)
     [*learner.steps()]

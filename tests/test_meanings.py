@@ -44,7 +44,8 @@ def as_asked(found):
 
 @STACKS
 def test_a_words_state_is_the_mean_of_its_pieces_in_a_pass_of_its_own(running, stack):
-    known, at = known_of(running, stack), 0
+    known = known_of(running, stack)
+    at = 0
     norm = getattr(running.model, stack).norm
     for number, text in enumerate(TEXTS):
         found = running.ask(Follow(text, running.tokenizer.encode(text), stack))
@@ -77,15 +78,18 @@ def test_the_plane_is_that_of_the_singular_value_decomposition(running, layer):
 
 @pytest.mark.parametrize("word", [0, 1, 3, 5, 12])
 def test_neighbours_are_those_of_brute_force_over_the_whole_state(running, word):
-    known, own = known_of(running), known_of(running, texts=["The house sleeps."])
-    found, layer = known.map(own, 2, word), 2
+    known = known_of(running)
+    own = known_of(running, texts=["The house sleeps."])
+    found = known.map(own, 2, word)
+    layer = 2
     assert found.word == word and found.own == 3 and len(found.places) == 3 + len(known.places)
     mean = known.states[layer].float().numpy().mean(axis=0)
     states = np.concatenate([own.states[layer], known.states[layer]]).astype(np.float32) - mean
     states = states / np.linalg.norm(states, axis=1, keepdims=True)
     best = {}
     for i in range(found.own, len(states)):
-        sentence, cosine = int(found.places[i, 0]), float(states[i] @ states[word])
+        sentence = int(found.places[i, 0])
+        cosine = float(states[i] @ states[word])
         if sentence != found.places[word, 0] and cosine > best.get(sentence, (0, -2))[1]:
             best[sentence] = (i, cosine)
     wanted = sorted(best.values(), key=lambda one: -one[1])[:NEAREST]
@@ -108,7 +112,8 @@ def test_the_sentence_itself_is_no_neighbour(running):
 def test_the_word_on_the_map_at_first_has_two_meanings_for_the_model_and_the_one_named_has_one(name, senses, failed):
     """Its states come apart, layer by layer, and its translations are two words."""
     with closing(Service.open(ROOT / "checkpoints" / name, "cpu")) as service:
-        model, tokenizer = service.model, service.tokenizer
+        model = service.model
+        tokenizer = service.tokenizer
         known = Meanings(model, tokenizer, shipped(model, tokenizer, "encoder", SENTENCES[0])[::10], "encoder")
         for texts, apart in ((ALL_EXAMPLES[f"meanings_{name[:2]}"], True), (failed, False)):
             said = service.translate_many(texts, GREEDY)
@@ -122,7 +127,8 @@ def test_the_word_on_the_map_at_first_has_two_meanings_for_the_model_and_the_one
 
 
 def test_the_word_that_two_own_sentences_have_is_chosen_first(running):
-    known, own = known_of(running), known_of(running, texts=["A cat sleeps.", "The house sleeps.", "The dog."])
+    known = known_of(running)
+    own = known_of(running, texts=["A cat sleeps.", "The house sleeps.", "The dog."])
     assert as_asked(known.map(own, 1))[known.map(own, 1).word] == "▁sleeps"
     alone = known.map(known_of(running, texts=["A house is big."]), 1)
     assert as_asked(alone)[alone.word] == "▁house"
@@ -136,8 +142,10 @@ def test_only_own_signs_make_a_map_without_own_words(running):
 @pytest.mark.parametrize("norm", NORMS)
 def test_attention_alone_knows_no_order_and_positions_tell_it(tokenizer, norm):
     """By PyTorch's own attention, with the same weights."""
-    model, source = random_model(norm, tokenizer), tokenizer.encode("The cat is in the house.")
-    layer, tokens = model.encoder.layers[0], torch.tensor([[*source, EOS]])
+    model = random_model(norm, tokenizer)
+    source = tokenizer.encode("The cat is in the house.")
+    layer = model.encoder.layers[0]
+    tokens = torch.tensor([[*source, EOS]])
     ours = layer.self_attention
     theirs = torch.nn.MultiheadAttention(ours.d_model, ours.n_heads, batch_first=True)
     with torch.inference_mode():
@@ -224,8 +232,10 @@ def test_the_sentences_are_pairs_that_ship_and_each_is_there_once():
 
 
 def test_the_payload_holds_the_words_in_their_order_and_their_places(running):
-    known, own = known_of(running), known_of(running, texts=["The house sleeps."])
-    found, asked = known.map(own, 1), MapMeanings([], "encoder", 1, 220)
+    known = known_of(running)
+    own = known_of(running, texts=["The house sleeps."])
+    found = known.map(own, 1)
+    asked = MapMeanings([], "encoder", 1, 220)
     drawn = figures.payload(found, asked, (1e-6, 2.0, 3.0), ["encoder.0", "encoder.1"], (220,), ENGLISH)
     units = re.findall("[\t\n][^\t\n]*", "".join(drawn["sentences"]))
     assert [unit[1:] for unit in units if unit[0] == "\t"] == as_asked(found)
@@ -238,7 +248,8 @@ def test_the_payload_holds_the_words_in_their_order_and_their_places(running):
 
 
 def test_the_part_sends_the_map_once_and_then_what_is_chosen(running, learned_pairs):
-    pictures, made = laid_out(running).pictures[part.ID], {}
+    pictures = laid_out(running).pictures[part.ID]
+    made = {}
     translation, trace = running.translate_and_trace(learned_pairs[0][0])
     values = {"trace": trace, "translation": translation, "mean_beside": "The cat sleeps. / The dog is big."}
     first = shown(pictures, running, made=made, **values)["map"]

@@ -70,7 +70,8 @@ def test_a_call_that_was_dropped_while_it_was_computed_is_none_any_more(app):
     app.queue.event_ids_to_events["call"] = None  # until its handler ends
     app.queue.pending_event_ids_session["owner"] = {"call", "other"}
     app.queue.pending_messages_per_session["owner"] = None
-    path, gate = "/gradio_api/call/translate/call", middleware.Gate(ends)
+    path = "/gradio_api/call/translate/call"
+    gate = middleware.Gate(ends)
     assert answered(gate, request(app, path))[0] == 200
     app.queue.pending_event_ids_session["owner"] = {"other"}
     assert answered(gate, request(app, path))[0] == 404
@@ -165,7 +166,8 @@ def test_a_body_that_stands_still_is_given_up(app, monkeypatch, path):
 def test_a_body_must_bring_so_much_in_each_while(monkeypatch, size, taken):
     """A clock that goes on by a fifth of the while with each piece, and a body that never ends."""
     clock = itertools.count(1, connections.WINDOW / 5)
-    now, got = [next(clock)], []
+    now = [next(clock)]
+    got = []
     monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
     async def receive():
@@ -188,7 +190,9 @@ class Wire(asyncio.Transport):
 
     def __init__(self):
         super().__init__()
-        self.closed, self.protocol, self.written = False, None, b""
+        self.closed = False
+        self.protocol = None
+        self.written = b""
 
     def get_protocol(self):
         return self.protocol

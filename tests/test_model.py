@@ -107,7 +107,10 @@ def test_attention_equals_torchs(config):
     ours = shaken(Attention(config))
     theirs = nn.MultiheadAttention(config.d_model, config.n_heads, batch_first=True).eval()
     copy_attention(ours, theirs)
-    x, source, memory, record = torch.randn(3, 5, 32), rows(), torch.randn(3, 7, 32), Record()
+    x = torch.randn(3, 5, 32)
+    source = rows()
+    memory = torch.randn(3, 7, 32)
+    record = Record()
     got = ours(x, padding_mask(source), memory=ours.keys_values(memory), record=record)
     want, maps = theirs(x, memory, memory, key_padding_mask=source == PAD, average_attn_weights=False)
     near(got, want)
@@ -116,18 +119,23 @@ def test_attention_equals_torchs(config):
 
 @torch.no_grad()
 def test_encoder_layer_equals_torchs(config):
-    ours, theirs = shaken(EncoderLayer(config)), torch_layer(nn.TransformerEncoderLayer, config).eval()
+    ours = shaken(EncoderLayer(config))
+    theirs = torch_layer(nn.TransformerEncoderLayer, config).eval()
     copy_layer(ours, theirs)
-    x, source = torch.randn(3, 7, 32), rows()
+    x = torch.randn(3, 7, 32)
+    source = rows()
     real = source != PAD
     near(ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real])
 
 
 @torch.no_grad()
 def test_decoder_layer_equals_torchs(config):
-    ours, theirs = shaken(DecoderLayer(config)), torch_layer(nn.TransformerDecoderLayer, config).eval()
+    ours = shaken(DecoderLayer(config))
+    theirs = torch_layer(nn.TransformerDecoderLayer, config).eval()
     copy_layer(ours, theirs)
-    x, memory, source = torch.randn(3, 5, 32), torch.randn(3, 7, 32), rows()
+    x = torch.randn(3, 5, 32)
+    memory = torch.randn(3, 7, 32)
+    source = rows()
     got = ours(x, future_mask(5), Memory(ours.cross_attention.keys_values(memory), padding_mask(source)))
     want = theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD)
     near(got, want)
@@ -143,7 +151,8 @@ def test_encoder_stack_equals_torchs(config):
         copy_layer(our_layer, their_layer)
     if final:
         theirs.norm.load_state_dict(ours.norm.state_dict())
-    x, source = torch.randn(3, 7, 32), rows()
+    x = torch.randn(3, 7, 32)
+    source = rows()
     real = source != PAD
     near(ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real])
 
@@ -157,7 +166,9 @@ def test_decoder_stack_equals_torchs(config):
         copy_layer(our_layer, their_layer)
     if final:
         theirs.norm.load_state_dict(ours.norm.state_dict())
-    x, memory, source = torch.randn(3, 5, 32), torch.randn(3, 7, 32), rows()
+    x = torch.randn(3, 5, 32)
+    memory = torch.randn(3, 7, 32)
+    source = rows()
     got = ours(x, future_mask(5), ours.memories(memory, padding_mask(source)))
     near(got, theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD))
 
@@ -186,7 +197,8 @@ def test_attention_by_hand():
 
 
 def test_keys_and_values_are_the_second_and_third_projection(config):
-    attention, memory = shaken(Attention(config)), torch.randn(3, 7, 32)
+    attention = shaken(Attention(config))
+    memory = torch.randn(3, 7, 32)
     _, k, v = attention.in_proj(memory).chunk(3, dim=-1)
     near(attention.keys_values(memory).transpose(2, 3).flatten(3), torch.stack((k, v)))
 
@@ -201,7 +213,9 @@ def test_a_trace_changes_nothing(model):
 
 @torch.no_grad()
 def test_a_trace_holds_probabilities(model):
-    source, target, trace = rows(), targets((5, 3, 2)), Trace()
+    source = rows()
+    target = targets((5, 3, 2))
+    trace = Trace()
     model(source, target, trace)
     shapes = {"encoder_self": (3, 4, 7, 7), "decoder_self": (3, 4, 5, 5), "cross": (3, 4, 5, 7)}
     for name, shape in shapes.items():
@@ -219,7 +233,8 @@ def test_a_trace_holds_probabilities(model):
 def test_attention_times_value_norms_is_the_length_of_what_each_head_adds(model):
     """Against the definition of Kobayashi et al. (2020), a loop over positions and heads, with every bias at 0."""
     layer = model.encoder.layers[0].self_attention
-    d, record = 32 // 4, Record()
+    d = 32 // 4
+    record = Record()
     x = torch.randn(2, 6, 32)
     layer.in_proj.bias[64:] = 0
     layer(x, record=record)
@@ -235,7 +250,8 @@ def test_attention_times_value_norms_is_the_length_of_what_each_head_adds(model)
 
 @torch.no_grad()
 def test_a_trace_in_training_equals_that_of_evaluation(model):
-    seen, again = Trace(), Trace()
+    seen = Trace()
+    again = Trace()
     model(rows(), targets(), seen)
     model.train()(rows(), targets(), again)
     near(torch.stack(seen.cross.probabilities), torch.stack(again.cross.probabilities))
@@ -243,7 +259,9 @@ def test_a_trace_in_training_equals_that_of_evaluation(model):
 
 @torch.no_grad()
 def test_a_trace_equals_what_growing_prefixes_see(model):
-    source, target, whole = rows(), targets((6, 6, 6)), Trace()
+    source = rows()
+    target = targets((6, 6, 6))
+    whole = Trace()
     memory, mask = model.encode(source)
     model.decode(target, memory, mask, whole)
     for length in range(1, 7):
@@ -257,11 +275,14 @@ def test_a_trace_equals_what_growing_prefixes_see(model):
 
 @torch.no_grad()
 def test_a_trace_equals_what_cached_steps_see(model):
-    source, target, whole = rows(), targets((6, 6, 6)), Trace()
+    source = rows()
+    target = targets((6, 6, 6))
+    whole = Trace()
     model(source, target, whole)
     cache = model.start(source)
     for at in range(6):
-        now, x = Trace(), model.embedding(target[:, at:at + 1], offset=at)
+        now = Trace()
+        x = model.embedding(target[:, at:at + 1], offset=at)
         model.decoder(x, None, cache.memories, cache.pasts, now)
         for layer in range(2):
             near(now.decoder_self.probabilities[layer][:, :, 0],
@@ -274,8 +295,10 @@ def test_a_trace_equals_what_cached_steps_see(model):
 
 @torch.no_grad()
 def test_cached_steps_equal_one_pass(model):
-    source, target = rows(), targets((6, 6, 6))
-    whole, cache = model(source, target), model.start(source)
+    source = rows()
+    target = targets((6, 6, 6))
+    whole = model(source, target)
+    cache = model.start(source)
     for at in range(6):
         near(model.step(target[:, at:at + 1], cache), whole[:, at])
     assert cache.length == 6
@@ -284,8 +307,11 @@ def test_cached_steps_equal_one_pass(model):
 @pytest.mark.parametrize("parts", [(3, 1, 2), (6,), (1, 5), (2, 2, 2)])
 @torch.no_grad()
 def test_several_tokens_at_once_equal_one_pass(model, parts):
-    source, target = rows(), targets((6, 6, 6))
-    whole, cache, end = model(source, target), model.start(source), 0
+    source = rows()
+    target = targets((6, 6, 6))
+    whole = model(source, target)
+    cache = model.start(source)
+    end = 0
     for part in parts:
         end += part
         near(model.step(target[:, end - part:end], cache), whole[:, end - 1])
@@ -294,7 +320,8 @@ def test_several_tokens_at_once_equal_one_pass(model, parts):
 @torch.no_grad()
 def test_hypotheses_share_one_memory(model):
     """Two hypotheses of each of three sentences, in the cache that knows only the sentences."""
-    source, target = rows(), targets((5,) * 6)
+    source = rows()
+    target = targets((5,) * 6)
     whole = model(source.repeat_interleave(2, dim=0), target)
     cache = model.start(source)
     for at in range(5):
@@ -307,11 +334,14 @@ def test_a_cache_follows_the_hypotheses_that_live_on(model):
     """Rows are swapped, repeated and dropped, a sentence ends; each step must equal the rows' whole histories."""
     source = rows()
     tokens = targets((6,) * 6)
-    history, sentences, cache = tokens[:, :2], torch.tensor([0, 0, 1, 1, 2, 2]), model.start(source)
+    history = tokens[:, :2]
+    sentences = torch.tensor([0, 0, 1, 1, 2, 2])
+    cache = model.start(source)
     model.step(history, cache)
     for chosen, kept, column in (([1, 0, 3, 3, 4, 4], None, 2), ([0, 0, 5, 4], [0, 2], 3), ([3, 2], [1], 4)):
         cache.select(torch.tensor(chosen), None if kept is None else torch.tensor(kept))
-        history, sentences = history[chosen], sentences[chosen]
+        history = history[chosen]
+        sentences = sentences[chosen]
         history = torch.cat((history, tokens[:len(chosen), column:column + 1]), dim=1)
         near(model.step(history[:, -1:], cache), model(source[sentences], history)[:, -1])
     assert cache.memories[0].mask.shape[0] == 1
@@ -329,7 +359,8 @@ def test_a_fresh_cache_may_be_selected(model):
 
 @torch.no_grad()
 def test_padding_changes_nothing(model):
-    source, target = rows(), targets((5, 3, 2))
+    source = rows()
+    target = targets((5, 3, 2))
     together = model(source, target)
     for i, (length, steps) in enumerate(zip(LENGTHS, (5, 3, 2), strict=True)):
         near(together[i, :steps], model(source[i:i + 1, :length], target[i:i + 1, :steps])[0])
@@ -337,17 +368,20 @@ def test_padding_changes_nothing(model):
 
 @torch.no_grad()
 def test_later_pieces_do_not_change_earlier_logits(model):
-    source, target = rows(), targets((6, 6, 6))
+    source = rows()
+    target = targets((6, 6, 6))
     changed = target.clone()
     changed[:, 4:] = (changed[:, 4:] + 7) % 40 + 4
-    before, after = model(source, target), model(source, changed)
+    before = model(source, target)
+    after = model(source, changed)
     near(after[:, :4], before[:, :4], 1e-6)
     assert ((after - before)[:, 4:].abs().amax(-1) > 1e-3).all()
 
 
 @torch.no_grad()
 def test_every_source_piece_counts(model):
-    source, target = rows((7, 7)), targets((4, 4))
+    source = rows((7, 7))
+    target = targets((4, 4))
     before = model(source, target)
     for at in range(7):
         changed = source.clone()
@@ -357,7 +391,8 @@ def test_every_source_piece_counts(model):
 
 @torch.no_grad()
 def test_the_order_of_the_source_counts(model):
-    source, target = rows((6,)), targets((4,))
+    source = rows((6,))
+    target = targets((4,))
     assert (model(source.flip(1), target) - model(source, target)).abs().max() > 1e-2
 
 
@@ -366,7 +401,9 @@ def test_the_order_of_the_source_counts(model):
 def test_many_threads_share_a_model(model):
     """Eight threads decode and trace sentences of their own; each gets what it would have got alone."""
     def ask(seed):
-        source, target, trace = rows((9, 5), seed=seed), targets((6, 6), seed=seed + 100), Trace()
+        source = rows((9, 5), seed=seed)
+        target = targets((6, 6), seed=seed + 100)
+        trace = Trace()
         with torch.no_grad():  # grad mode belongs to a thread
             whole = model(source, target, trace)
             cache = model.start(source)
@@ -387,7 +424,8 @@ def test_many_threads_share_a_model(model):
 
 
 def test_sinusoids_follow_the_formula():
-    position, pair = np.arange(100)[:, None], np.arange(16)[None, :]
+    position = np.arange(100)[:, None]
+    pair = np.arange(16)[None, :]
     angle = position / 10000 ** (2 * pair / 32)
     table = sinusoids(100, 32).numpy()
     np.testing.assert_allclose(table[:, 0::2], np.sin(angle), atol=1e-6)
@@ -396,7 +434,8 @@ def test_sinusoids_follow_the_formula():
 
 def test_wavelengths_grow_from_2_pi_to_the_base():
     """A whole wavelength along, every pair of dimensions is back where it was: 2 pi base^(2i / d_model) positions."""
-    base, d_model = 16.0, 8
+    base = 16.0
+    d_model = 8
     for i in range(d_model // 2):
         wavelength = 2 * math.pi * base ** (2 * i / d_model)
         turns = np.unwrap(np.arctan2(*sinusoids(200, d_model, base)[:, 2 * i:2 * i + 2].numpy().T))
@@ -473,7 +512,10 @@ def test_the_decoder_may_have_layers_of_its_own():
 
 
 def test_the_number_of_parameters_is_that_of_the_formula(config):
-    attention, feed, norm, d = 4 * 32 * 32 + 4 * 32, 2 * 32 * 64 + 64 + 32, 2 * 32, 32
+    attention = 4 * 32 * 32 + 4 * 32
+    feed = 2 * 32 * 64 + 64 + 32
+    norm = 2 * 32
+    d = 32
     layers = 2 * (attention + feed + 2 * norm) + 2 * (2 * attention + feed + 3 * norm)
     want = 50 * d + layers + (2 * norm if config.norm == "pre" else 0)
     assert Transformer(config).parameter_count() == want
@@ -504,7 +546,8 @@ def test_dropout_drops_neighbours_independently():
 def test_dropout_is_drawn_anew_each_time_and_repeats_with_the_seed():
     x = torch.ones(5, 7, 13)
     torch.manual_seed(0)
-    first, second = dropout(x, 0.5, True), dropout(x, 0.5, True)
+    first = dropout(x, 0.5, True)
+    second = dropout(x, 0.5, True)
     torch.manual_seed(0)
     assert torch.equal(dropout(x, 0.5, True), first)
     assert first.shape == x.shape and not torch.equal(first, second)
@@ -568,7 +611,8 @@ def test_two_sentence_pairs_are_learned_by_heart(norm, learn):
 
 
 def test_a_cache_belongs_to_its_caller(model):
-    first, second = model.start(rows()), model.start(rows())
+    first = model.start(rows())
+    second = model.start(rows())
     model.step(torch.tensor([[BOS]] * 3), first)
     assert isinstance(first, Cache) and (first.length, second.length) == (1, 0)
     assert second.pasts[0].tensor is None

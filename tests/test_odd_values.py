@@ -33,7 +33,9 @@ def site(running, reader, writer):
     async def make():
         demo.queue(api_open=True)
         app = App.create_app(demo, app_kwargs={"middleware": [Middleware(Gate)]})
-        app.state.ended, app.state.listeners, app.state.clients = Counter(), Counter(), {}
+        app.state.ended = Counter()
+        app.state.listeners = Counter()
+        app.state.clients = {}
         return app
 
     app = run(make())
@@ -85,7 +87,8 @@ def answered(site, asked, caplog, capsys):
                     wrong.append((listener._id, listener.fn.__name__, str(inputs)[:300], event, answer.text[:200],
                                   caplog.text[-900:]))
                 caplog.clear()
-    codes, wrong = Counter(), []
+    codes = Counter()
+    wrong = []
     run(ask())
     return codes, wrong
 

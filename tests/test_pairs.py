@@ -40,8 +40,10 @@ def test_sentences_are_laid_beside_each_other_word_by_word():
 
 
 def test_maps_stand_on_one_grid_and_their_difference_is_known_where_both_have_both_words():
-    rows, columns = [Place(0, 0, True), Place(None, 1, False)], [Place(0, None, False), Place(1, 0, True)]
-    first, second = np.array([[0.25, 0.75]]), np.array([[0.5], [1.0]])
+    rows = [Place(0, 0, True), Place(None, 1, False)]
+    columns = [Place(0, None, False), Place(1, 0, True)]
+    first = np.array([[0.25, 0.75]])
+    second = np.array([[0.5], [1.0]])
     one, other, difference = pairs.side_by_side(first, second, rows, columns)
     np.testing.assert_array_equal(one, [[0.25, 0.75], [np.nan, np.nan]])
     np.testing.assert_array_equal(other, [[np.nan, 0.5], [np.nan, 1.0]])
@@ -243,7 +245,8 @@ def test_the_address_names_the_part_the_sentences_and_the_head(running):
 
 def test_what_is_translated_already_is_not_searched_for_again(running, answered, learned_pairs, monkeypatch):
     (first, _), (second, _) = learned_pairs[:2]
-    shown, asked = answered(pair_a=first, pair_b=second)["asked"], []
+    shown = answered(pair_a=first, pair_b=second)["asked"]
+    asked = []
     compared = answered.made["compared"].value
     search = running._translated
     monkeypatch.setattr(running, "_translated", lambda wait, sources, *more, **named: (

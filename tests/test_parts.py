@@ -10,7 +10,8 @@ from xformer.results import PARTS
 from xformer.training import parts
 
 CONFIG = Config(vocab_size=40, d_model=16, n_heads=4, n_layers=2, d_ff=32, dropout=0.0, max_length=16)
-SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9, 10]])
+SOURCE = torch.tensor([[5, 6, 7, 2]])
+TARGET = torch.tensor([[1, 8, 9, 10]])
 
 
 def made(without="", config=CONFIG):
@@ -20,7 +21,8 @@ def made(without="", config=CONFIG):
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "smoothing"])
 def test_each_part_makes_a_difference_and_what_is_left_learns_and_takes_steps(part):
-    whole, model = made(), made(part)
+    whole = made()
+    model = made(part)
     assert not torch.allclose(whole(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-4)
     model(SOURCE, TARGET).square().sum().backward()
     assert any(weight.grad is not None for weight in model.parameters())
@@ -31,15 +33,19 @@ def test_each_part_makes_a_difference_and_what_is_left_learns_and_takes_steps(pa
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_without_residuals_a_layer_answers_what_its_sub_layers_do(norm):
     model = made("residual", Config(**CONFIG.to_dict() | {"norm": norm}))
-    layer, x = model.encoder.layers[0], torch.randn(1, 3, 16)
-    attention, feed_forward = layer.self_attention, layer.feed_forward
-    one, two = layer.self_residual.norm, layer.feed_residual.norm
+    layer = model.encoder.layers[0]
+    x = torch.randn(1, 3, 16)
+    attention = layer.self_attention
+    feed_forward = layer.feed_forward
+    one = layer.self_residual.norm
+    two = layer.feed_residual.norm
     wanted = feed_forward(two(attention(one(x)))) if norm == "pre" else two(feed_forward(one(attention(x))))
     torch.testing.assert_close(layer(x, None), wanted)
 
 
 def test_without_feed_forward_networks_attention_alone_adds():
-    layer, x = made("feed_forward").encoder.layers[0], torch.randn(1, 3, 16)
+    layer = made("feed_forward").encoder.layers[0]
+    x = torch.randn(1, 3, 16)
     torch.testing.assert_close(layer(x, None), x + layer.self_attention(layer.self_residual.norm(x)))
 
 
@@ -62,7 +68,8 @@ def test_without_scaling_products_are_the_square_root_of_d_larger():
     bare = made("scaling").decoder.layers[0]
     bare.self_attention.load_state_dict(attention.state_dict())
     bare.cross_attention.load_state_dict(attention.state_dict())
-    x, other = torch.randn(1, 3, 16), torch.randn(1, 5, 16)
+    x = torch.randn(1, 3, 16)
+    other = torch.randn(1, 5, 16)
     q, k, v = attention.split(attention.in_proj(x))
     wanted = ((q @ k.transpose(-2, -1)).softmax(-1) @ v).transpose(1, 2).flatten(2)
     torch.testing.assert_close(bare.self_attention(x), attention.out_proj(wanted))

@@ -24,7 +24,9 @@ def test_changes_are_equal_where_the_same_was_asked_for(tiny_model):
     lambda service: service.translate("The cat sleeps.", off=[Head("cross", 1, 2)], positions=Positions("shift", 3)),
     lambda service: service.trace("The cat sleeps.", [5], [Head("cross", 1, 2)], Positions("shift", 3))])
 def test_what_a_request_changes_is_made_into_tensors_once(running, monkeypatch, ask):
-    made, without, table = [], Heads.without, passes.sinusoids
+    made = []
+    without = Heads.without
+    table = passes.sinusoids
     monkeypatch.setattr(Heads, "without", lambda *args: made.append("heads") or without(*args))
     monkeypatch.setattr(passes, "sinusoids", lambda *args: made.append("positions") or table(*args))
     ask(running)

@@ -28,7 +28,8 @@ TEXT = "The dog eats the bread."
 
 def is_read(name, kernel, node, other):
     """Whether a node (layer, place) reads another: the connections of each kind, in words of one line each."""
-    (layer, place), (below, before) = node, other
+    layer, place = node
+    below, before = other
     if name == "recurrence":  # its input, or the state before it
         return layer == 1 and (other == (0, place) or other == (1, place - 1))
     if name == "self_attention":
@@ -41,7 +42,8 @@ def steps_to_all(name, count, kernel, first):
     """The fewest steps from the input of a place to a state of each place, by a search through the whole graph."""
     nodes = [(layer, place) for layer in range(count + 1) for place in range(count)]
     read_by = {one: [node for node in nodes if is_read(name, kernel, node, one)] for one in nodes}
-    steps, waiting = {(0, first): 0}, deque([(0, first)])
+    steps = {(0, first): 0}
+    waiting = deque([(0, first)])
     while waiting:
         one = waiting.popleft()
         for node in read_by[one]:
@@ -93,9 +95,11 @@ def exact(model, tokens):
 
 
 def test_the_norms_are_those_of_the_whole_jacobian(loaded):
-    model, tokens = loaded.model.eval(), [*loaded.tokenizer.encode(TEXT), EOS]
+    model = loaded.model.eval()
+    tokens = [*loaded.tokenizer.encode(TEXT), EOS]
     assert len(tokens) > 10 and model.config.d_model == 16
-    wanted, paused = exact(model, tokens), []
+    wanted = exact(model, tokens)
+    paused = []
     found = reach(model, loaded.tokenizer, tokens, lambda: paused.append(1))
     assert found.norms == pytest.approx(wanted, rel=1e-3, abs=1e-7) and found.directions == 0
     assert found.pieces[-1] == "</s>" and len(paused) == len(tokens) and found.norms.dtype == np.float32
@@ -108,7 +112,8 @@ def test_the_norms_are_those_of_the_whole_jacobian(loaded):
 def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(generation_checkpoints):
     """What is on the left comes by the GRU that reads forwards alone, and what is on the right by the other."""
     loaded = checkpoint.load_translator(generation_checkpoints["gru"])
-    model, tokens = loaded.model.eval(), torch.tensor([[*loaded.tokenizer.encode(TEXT), EOS]])
+    model = loaded.model.eval()
+    tokens = torch.tensor([[*loaded.tokenizer.encode(TEXT), EOS]])
     x = model.embed(tokens).detach().requires_grad_()
     state = model.encoder(x, tokens != PAD)[0][0, 4]
     for half, silent in ((state[:8], slice(5, None)), (state[8:], slice(0, 4))):
@@ -128,7 +133,8 @@ def made_up(pieces=("▁a", "▁b", "▁c", "▁d", "</s>"), directions=0):
 
 def test_the_means_are_over_pairs_at_a_distance_without_the_end_of_the_sentence():
     found = made_up()
-    left, norms = figures.left(found), found.norms
+    left = figures.left(found)
+    norms = found.norms
     own = np.mean([norms[i, i] for i in range(4)])
     for away in range(4):
         pairs = [norms[i, j] for i in range(4) for j in range(4) if abs(i - j) == away]

@@ -110,7 +110,8 @@ def test_the_command_writes_these_links_with_the_model_that_ships(shipped, capsy
 
 
 def test_three_hundred_words_and_one(shipped):
-    english, spanish = "The cat sleeps and the dog eats. " * 40, "El gato duerme y el perro come. " * 40
+    english = "The cat sleeps and the dog eats. " * 40
+    spanish = "El gato duerme y el perro come. " * 40
     long, one, _ = align(shipped, [(english, spanish), ("Yes.", "Sí."), ("", "")])
     assert len(split(english)) == 320 and sorted(j for _, j in long) == list(range(320))
     assert one == {(0, 0), (1, 1)}

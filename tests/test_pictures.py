@@ -52,14 +52,16 @@ def a_tab(declare, **more):
 def declared(running):
     """Lay a page of one such tab out; -> its pictures, a function that draws, and the service that is asked."""
     def declared(declare, **more):
-        made, asked = {}, Asked()
+        made = {}
+        asked = Asked()
         page = laid_out(running, tabs=[a_tab(declare, **more)])
         pictures = page.pictures["tried"]
 
         def draw(language=ENGLISH, service=asked, **values):
             return Ask.always(service, language).answer(pictures.draw, made=made, **{
                 "number": 3, "colour": "red", "wanted": True, "trace": None, **values})
-        draw.page, draw.made = page, made
+        draw.page = page
+        draw.made = made
         return pictures, draw, asked
     return declared
 
@@ -141,7 +143,8 @@ def test_late_pictures_come_with_a_second_answer_and_share_the_facts(declared):
         pictures.add("painted", gr.HTML(), lambda square, colour: colour, late=True)
 
     pictures, draw, asked = declared(declare)
-    first, second = draw(), draw(late=True)
+    first = draw()
+    second = draw(late=True)
     assert {*first} == {"problem", "sum", "tick"} and second == {"problem": gr.skip(), "painted": "red"}
     assert asked.times == [3] and draw() == {"problem": ""}
     events = {(source, name): [one.inputs for one in draw.page.demo.fns.values() if (source, name) in one.targets]
@@ -224,7 +227,8 @@ def test_threads_that_draw_at_once_note_each_what_it_drew(declared):
         pictures.add("sum", gr.HTML(), lambda number: number)
         pictures.add("painted", gr.HTML(), slow, late=True)
 
-    inside, leave = threading.Event(), threading.Event()
+    inside = threading.Event()
+    leave = threading.Event()
 
     def slow(colour):
         inside.set()

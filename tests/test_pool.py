@@ -66,7 +66,8 @@ def open_pool(default):
 @pytest.fixture
 def opened(monkeypatch):
     """The names of the folders that are loaded, in order."""
-    names, real = [], Service.open
+    names = []
+    real = Service.open
 
     def spy(folder, device=None, *more):
         names.append(Path(folder).name)
@@ -99,7 +100,10 @@ def test_all_models_answer_in_the_precision_asked_for(tiny_checkpoint):
 
 
 def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatch, learned_pairs):
-    began, go_on, real, calls = threading.Event(), threading.Event(), Service.open, []
+    began = threading.Event()
+    go_on = threading.Event()
+    real = Service.open
+    calls = []
 
     def slow(folder, device=None, *more):
         calls.append(folder)
@@ -129,7 +133,8 @@ def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatc
 @pytest.fixture
 def held(monkeypatch):
     """Loading waits until this is set, and is counted in `held.began`."""
-    real, go_on = Service.open, threading.Event()
+    real = Service.open
+    go_on = threading.Event()
     go_on.began = threading.Semaphore(0)
 
     def slow(folder, device=None, *more):
@@ -295,7 +300,9 @@ def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, t
 @pytest.mark.slow
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
-    ask, switching, built = Ask(pool.lease, ENGLISH), threading.Event(), laid_out(pool)
+    ask = Ask(pool.lease, ENGLISH)
+    switching = threading.Event()
+    built = laid_out(pool)
 
     def visitor(name):
         answers = []
@@ -466,7 +473,8 @@ def test_only_where_any_model_may_be_named_the_menu_takes_what_is_typed(default,
 
 
 def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(open_pool, other_checkpoint):
-    built, folder = laid_out(open_pool), str(other_checkpoint)
+    built = laid_out(open_pool)
+    folder = str(other_checkpoint)
     *_, last = choose(built, f" {folder} ")
     assert parse_qs(json.loads(last["go"])["query"])["model"] == [folder]
     _, updates = page.open_at(built, {"model": folder})
@@ -484,7 +492,8 @@ def test_another_model_draws_each_picture_of_each_tab_or_says_what_it_lacks(
           running.lease(name) as service):
         made = laid_out(running)
         translation, trace = service.translate_and_trace("The cat sleeps.", Options(beam=2))
-        refused, failed = set(), set()
+        refused = set()
+        failed = set()
         for part, drawn in made.pictures.items():
             if drawn.ask is not made.ask:
                 continue  # of another model than the page's

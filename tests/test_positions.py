@@ -55,7 +55,8 @@ def test_the_models_own_table_handed_in_is_the_pass_itself(tiny_model, sentence)
 def test_steps_with_a_cache_use_the_table_they_were_started_with(tiny_model, sentence):
     source, target = sentence
     table = sinusoids(64, 32, 100.0, first=2)
-    whole, cache = tiny_model(source, target, positions=table), tiny_model.start(source, positions=table)
+    whole = tiny_model(source, target, positions=table)
+    cache = tiny_model.start(source, positions=table)
     steps = torch.stack([tiny_model.step(token[:, None], cache) for token in target.T], dim=1)
     torch.testing.assert_close(steps, whole, atol=1e-5, rtol=1e-5)
 
@@ -63,12 +64,14 @@ def test_steps_with_a_cache_use_the_table_they_were_started_with(tiny_model, sen
 @torch.no_grad()
 def test_without_positions_the_encoder_only_follows_the_order_of_the_words(tiny_model, sentence):
     """Permutation equivariance, of either norm: words in another order give the same vectors in that order."""
-    source, nowhere = sentence[0], torch.zeros(64, 32)
+    source = sentence[0]
+    nowhere = torch.zeros(64, 32)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
     memory = tiny_model.encode(source, positions=nowhere)[0]
     torch.testing.assert_close(tiny_model.encode(source[:, order], positions=nowhere)[0], memory[:, order],
                                atol=1e-5, rtol=1e-5)
-    own, shuffled = tiny_model.encode(source)[0], tiny_model.encode(source[:, order])[0]
+    own = tiny_model.encode(source)[0]
+    shuffled = tiny_model.encode(source[:, order])[0]
     assert (shuffled - own[:, order]).abs().max() > 1e-2, "with positions it does not"
 
 
@@ -154,7 +157,8 @@ def test_one_person_moves_the_positions_and_another_does_not(running, learned_pa
               for positions in (Positions(), Positions("none"), Positions("shift", 9))}
     assert wanted[Positions()].best.text == spanish
     assert len({found.best.log_probs for found in wanted.values()}) == 3
-    together, wrong = threading.Barrier(6), []
+    together = threading.Barrier(6)
+    wrong = []
 
     def person(positions):
         together.wait()
@@ -193,7 +197,8 @@ def test_wavelengths_by_hand():
 @pytest.mark.parametrize("base", BASES)
 def test_dot_products_depend_on_the_distance_alone(base):
     rows = explain.table(40, 16, base)
-    found, every = explain.dot_products(rows), rows @ rows.T
+    found = explain.dot_products(rows)
+    every = rows @ rows.T
     assert found[0] == pytest.approx(8, abs=1e-5), "d_model / 2"
     for p in range(40):
         np.testing.assert_allclose(every[p], found[np.abs(np.arange(40) - p)], atol=1e-4)
@@ -296,7 +301,8 @@ def test_curves_are_the_columns_that_were_chosen():
 
 def test_bases_are_compared_by_wavelength_distance_and_noise():
     tables = {base: explain.table(30, 16, base) for base in BASES}
-    waves, far = figures.wavelengths(16, BASES, 30), figures.distances(tables)
+    waves = figures.wavelengths(16, BASES, 30)
+    far = figures.distances(tables)
     assert [trace.name for trace in waves.data] == ["base 100", "base 1\u202f000", "base 10\u202f000",
                                                     "length of the table: 30"]
     np.testing.assert_allclose(waves.data[1].y, explain.wavelengths(16, 1_000))
@@ -321,7 +327,8 @@ def test_the_turn_is_drawn_from_one_position_to_the_other():
     assert figure.layout.title.text == f"Pair 2: from position 4 to 7 is a turn by {angle:.1f}°"
     assert figure.layout.yaxis.title.text == "dimension 4 (sine)"
     assert "sin(7 / 100^(4/16))" in end.hovertemplate and "cos(7 / 100^(4/16))" in end.hovertemplate
-    html, turn = figures.checked(rows, 2, 3, 100), math.radians(angle)
+    html = figures.checked(rows, 2, 3, 100)
+    turn = math.radians(angle)
     assert "checked for 27 positions" in html
     assert re.findall(r"<span>([−\d.]+)</span>", html) == [
         f"{value:.3f}".replace("-", "−") for value in (math.cos(turn), math.sin(turn), -math.sin(turn), math.cos(turn))]
@@ -426,7 +433,8 @@ def test_controls_keep_to_what_there_is():
 
 
 def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs, pictures):
-    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
+    found = running.translate(learned_pairs[0][0])
+    ask = Ask.always(running, ENGLISH)
 
     def run(translation, kind, shift, base, shuffle, seed):
         return ask.answer(pictures["positions.change"].draw, made={}, action=tab.ask_for, change=None,
@@ -449,7 +457,9 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs, pictur
 def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs, pictures,
                                                                                     monkeypatch):
     found, other = (running.translate(learned_pairs[i][0]) for i in range(2))
-    made, times, answer = {}, [], running.ask
+    made = {}
+    times = []
+    answer = running.ask
     monkeypatch.setattr(running, "ask", lambda question: times.append(question) or answer(question))
     asked = {"positions": "none", "shift": 5, "base": 100, "shuffle": False, "seed": 1, "compare": "cross.2.3"}
 
@@ -471,7 +481,8 @@ def test_a_change_is_made_once_and_again_for_another_translation_or_other_positi
 
 
 def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs, pictures):
-    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
+    found = running.translate(learned_pairs[0][0])
+    ask = Ask.always(running, ENGLISH)
     of_sentence = partial(ask.answer, pictures["positions.sentence"].draw, made={}, translation=found)
     assert of_sentence(sentence_open=False, lengths_open=False) == {"problem": ""}
     size = {"length": 8, "d_model": 8, "base_power": 4.0, "dimensions": [0], "pair": 1, "position": 2, "steps": 3}
@@ -511,7 +522,9 @@ def test_only_what_changed_is_drawn_again(pictures):
 def test_pictures_are_drawn_in_turn_with_all_that_computes(pictures):
     guard = Guard(people=1)
     values = {"length": 8, "d_model": 8, "base_power": 4.0, "dimensions": [0], "table_open": True}
-    ask, inside, leave = Ask.always(SimpleNamespace(guard=guard), ENGLISH), threading.Event(), threading.Event()
+    ask = Ask.always(SimpleNamespace(guard=guard), ENGLISH)
+    inside = threading.Event()
+    leave = threading.Event()
 
     def somebody():
         with guard.enter():

@@ -37,7 +37,9 @@ def walk(request, running, learned_pairs):
 def hand_walk(stack="cross"):
     """Two queries and three keys, the last of them padding, of two dimensions, whose numbers one can do in one's head.
     """
-    q, k, v = np.array([[1, 0], [0, 2]]), np.array([[2, 0], [0, 1], [5, 5]]), np.array([[1, 1], [3, 0], [9, 9]])
+    q = np.array([[1, 0], [0, 2]])
+    k = np.array([[2, 0], [0, 1], [5, 5]])
+    v = np.array([[1, 1], [3, 0], [9, 9]])
     mask = np.array([[True, True, False]] * 2)
     scaled = q @ k.T / math.sqrt(2)
     probabilities = walkthrough.softmax(scaled, 1, mask)
@@ -86,7 +88,8 @@ def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
 
 def test_calls_are_kept_only_where_they_are_asked_for(running, tokenizer, learned_pairs):
     source = pad([[*tokenizer.encode(learned_pairs[0][0]), EOS]])
-    seen, asked = Trace(), Trace(cross=Record(calls=[]))
+    seen = Trace()
+    asked = Trace(cross=Record(calls=[]))
     with torch.inference_mode():
         for trace in (seen, asked):
             running.model(source, torch.tensor([[BOS]]), trace)
@@ -121,13 +124,15 @@ def test_the_ends_of_the_slider_are_uniform_and_hard():
 
 
 def test_what_is_masked_gets_nothing_at_any_temperature():
-    scores, mask = np.array([[9.0, 1, 1], [1, 2, 3]]), np.array([[False, True, True], [False] * 3])
+    scores = np.array([[9.0, 1, 1], [1, 2, 3]])
+    mask = np.array([[False, True, True], [False] * 3])
     for beta in (0, 0.5, walkthrough.HARD):
         np.testing.assert_allclose(walkthrough.softmax(scores, beta, mask), [[0, 0.5, 0.5], [0, 0, 0]])
 
 
 def test_scoring_functions_on_vectors_by_hand():
-    q, k = np.array([[1.0, 2]]), np.array([[3.0, 4], [1, 2]])
+    q = np.array([[1.0, 2]])
+    k = np.array([[3.0, 4], [1, 2]])
     np.testing.assert_allclose(walkthrough.score("scaled", q, k), [[11, 5]])
     np.testing.assert_allclose(walkthrough.score("unscaled", q, k), [[11, 5]])
     np.testing.assert_allclose(walkthrough.score("gaussian", q, k), [[-4, 0]])
@@ -144,7 +149,8 @@ def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk)
     """h = X a with a = softmax(X X^T / sqrt(D)); in cross-attention the keys and values are the encoder's output."""
     mask = "future" if walk.head.stack == "decoder_self" else "padding"
     weights, beta = figures.changed(walk, "identity", 0, mask)
-    x, y = torch.tensor(walk.x)[None], torch.tensor(walk.y)[None]
+    x = torch.tensor(walk.x)[None]
+    y = torch.tensor(walk.y)[None]
     wanted = torch.nn.functional.scaled_dot_product_attention(x, y, y, attn_mask=torch.tensor(walk.mask))[0]
     np.testing.assert_allclose(weights @ walk.y, wanted, atol=1e-4)
     assert beta == pytest.approx(32 ** -0.5)
@@ -160,7 +166,8 @@ def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk)
 def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta):
     """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β (q·k - |k|²/2)."""
     rng = np.random.default_rng(0)
-    q, k = rng.standard_normal((3, 5)), rng.standard_normal((4, 5))
+    q = rng.standard_normal((3, 5))
+    k = rng.standard_normal((4, 5))
     found = walkthrough.softmax(walkthrough.score("gaussian", q, k), beta)
     kernel = np.exp([[-beta * sum((a - b) ** 2) / 2 for b in k] for a in q])
     np.testing.assert_allclose(found, kernel / kernel.sum(axis=1, keepdims=True))
@@ -219,7 +226,8 @@ def test_splitting_gives_more_distributions_for_the_same_parameters_and_products
 @pytest.mark.parametrize("query", [0, 2])
 def test_q_is_the_sum_over_slices_of_x_and_one_large_product_cut_is_the_same(walk, query):
     figure = figures.slices(walk, query)
-    d, rows = walk.q.shape[1], np.array(figure.data[0].z)
+    d = walk.q.shape[1]
+    rows = np.array(figure.data[0].z)
     assert figure.layout.yaxis.ticktext == ("x 1–8", "x 9–16", "▶ x 17–24", "x 25–32", "b_Q", "q")  # of head 3
     np.testing.assert_allclose(rows[2], walk.x[query, 16:24] @ walk.w_q[16:24], atol=1e-5)
     np.testing.assert_allclose(rows[:-1].sum(axis=0), walk.q[query], atol=1e-5)
@@ -238,7 +246,8 @@ def test_q_is_the_sum_over_slices_of_x_and_one_large_product_cut_is_the_same(wal
 # Before training
 
 def test_saturation_is_told_by_the_largest_weight_and_the_slope():
-    scores, mask = np.array([[0.0, LOG2, 50], [0, 0, 50]]), np.array([[True, True, False]] * 2)
+    scores = np.array([[0.0, LOG2, 50], [0, 0, 50]])
+    mask = np.array([[True, True, False]] * 2)
     spread, largest, slope = walkthrough.saturation(scores, mask, 1)
     assert (spread, largest) == (pytest.approx(np.std([0, LOG2, 0, 0])), pytest.approx((2 / 3 + 1 / 2) / 2))
     assert slope == pytest.approx((2 * 2 / 9 + 2 * 1 / 4) / 2)
@@ -247,7 +256,9 @@ def test_saturation_is_told_by_the_largest_weight_and_the_slope():
 
 @pytest.mark.parametrize("stack", results.STACKS)
 def test_the_beginning_of_a_head_is_that_of_a_model_just_drawn(running, learned_pairs, stack):
-    pair, head, config = learned_pairs[1], Head(stack, 2, 3), running.model.config
+    pair = learned_pairs[1]
+    head = Head(stack, 2, 3)
+    config = running.model.config
     drawn, spread = running.ask(Begin(*pair, head))
     torch.manual_seed(0)
     fresh = Transformer(config).eval()
@@ -290,7 +301,8 @@ def page(running):
 @pytest.fixture
 def drawn(page, running, learned_pairs):
     """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
-    pictures, trace = page.pictures["principles"], running.trace(*learned_pairs[0])
+    pictures = page.pictures["principles"]
+    trace = running.trace(*learned_pairs[0])
     closed = dict.fromkeys(pictures.flags, False)
     return lambda **values: shown(pictures, running, trace=trace, **{**closed, **values})
 
@@ -331,7 +343,9 @@ def test_what_follows_the_head_is_told_of_the_piece_that_asks(drawn):
 
 
 def test_another_stack_has_its_own_mask_which_may_be_lifted(page, running, learned_pairs):
-    pictures, trace, made = page.pictures["principles"], running.trace(*learned_pairs[0]), {}
+    pictures = page.pictures["principles"]
+    trace = running.trace(*learned_pairs[0])
+    made = {}
     draw = partial(shown, pictures, running, made=made, trace=trace, **{
         **dict.fromkeys(pictures.flags, False), "map_open": True})
     draw()
@@ -345,10 +359,12 @@ def test_another_stack_has_its_own_mask_which_may_be_lifted(page, running, learn
 # The trained additive attention
 
 def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(generations, learned_pairs):
-    pictures, trace = laid_out(generations).pictures["additive"], generations.default.explain(learned_pairs[1][0])
+    pictures = laid_out(generations).pictures["additive"]
+    trace = generations.default.explain(learned_pairs[1][0])
     drawn = shown(pictures, generations, trace=trace, additive_open=True, additive_step=99)["additive"]
     with generations.lease("gru-attention") as model:
-        wanted, info = model.trace(trace.text, figures_sentence(trace.predicted)), model.info
+        wanted = model.trace(trace.text, figures_sentence(trace.predicted))
+        info = model.info
     np.testing.assert_allclose(drawn["probabilities"], wanted.cross[0, 0], atol=1e-5)
     assert drawn["step"] == len(wanted.predicted) - 1, "the last, as there is no step 99"
     assert drawn["keys"][-1] == "</s>" and info.identity in drawn["model"] and len(drawn["q"][0]) == info.d_model
@@ -357,7 +373,8 @@ def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(g
 
 
 def test_where_the_checkpoint_is_not_there_one_sentence_says_so(page, running, learned_pairs):
-    pictures, trace = page.pictures["additive"], running.explain(learned_pairs[1][0])
+    pictures = page.pictures["additive"]
+    trace = running.explain(learned_pairs[1][0])
     with pytest.raises(UserError, match="is that of the checkpoint gru-attention, which this page does not have"):
         tab.walk_additive(Models(running), trace)
     assert shown(pictures, Models(running), trace=trace, additive_open=True)["additive"] is None
@@ -384,7 +401,8 @@ def test_likeness_is_the_cosine_from_the_mean_of_the_keys():
 
 
 def test_a_vector_of_a_text_is_the_mean_of_the_encoders_output(running, learned_pairs):
-    first, second = learned_pairs[0][0], learned_pairs[3][0]
+    first = learned_pairs[0][0]
+    second = learned_pairs[3][0]
     together = running.embed([first, second])  # of different lengths: padding counts for nothing
     np.testing.assert_allclose(together[0], running.embed([first])[0], atol=1e-5)
     assert together.shape == (2, running.info.d_model)
@@ -402,7 +420,8 @@ def test_a_title_of_which_nothing_can_be_read_is_named_by_its_line(running, titl
 
 
 def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
-    ask, records = Ask.always(running, ENGLISH), "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands"
+    ask = Ask.always(running, ENGLISH)
+    records = "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands"
     matches = ask.answer(tab.look_up, records=records, store_query="The cat")["matches"]
     soft, hard = (ask.answer(tab.retrieve, matches=matches, store_power=power)["table"] for power in (0, 6))
     assert "The softmax blends; the largest share" in soft and len(cells(soft)) == 3
@@ -418,7 +437,8 @@ def test_before_a_query_nothing_is_shown_and_a_bad_record_is_named(running):
 
 
 def test_the_store_retrieves_one_record_or_blends_them():
-    records, cosines = (("K<1>", "one"), ("K2", "two & a half")), np.array([0.0, LOG2])
+    records = (("K<1>", "one"), ("K2", "two & a half"))
+    cosines = np.array([0.0, LOG2])
     soft = figures.store(records, cosines, 1.0)
     assert "0.333" in soft and "0.667" in soft and "the largest share, 66.7 %, is that of “K2”" in soft
     hard = figures.store(records, cosines, walkthrough.HARD)
@@ -429,7 +449,8 @@ def test_the_store_retrieves_one_record_or_blends_them():
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, walkthrough.HARD])
 def test_soft_retrieval_is_in_order_and_hard_retrieval_is_its_first(beta):
-    records, cosines = (("A", "a"), ("B", "b"), ("C", "c")), np.array([0.1, 0.9, 0.4])
+    records = (("A", "a"), ("B", "b"), ("C", "c"))
+    cosines = np.array([0.1, 0.9, 0.4])
     html = figures.store(records, cosines, beta)
     assert [row[0] for row in cells(html)] == ["B", "C", "A"]
     assert "Hard retrieval, the argmax: “B”" in html and '<p class="large" lang="en">b</p>' in html

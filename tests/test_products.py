@@ -24,7 +24,9 @@ def numbers(*shape, seed=0):
 @pytest.fixture
 def clock(monkeypatch):
     """Let a product take so many seconds by each way; who multiplied how many rows is written down."""
-    seconds, multiplied, now = dict.fromkeys(WAYS, 1.0), [], [0.0]
+    seconds = dict.fromkeys(WAYS, 1.0)
+    multiplied = []
+    now = [0.0]
 
     def timed(way, make):
         def made(weight, bias):
@@ -47,7 +49,9 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("rows", [1, 5, 40])
 @torch.inference_mode()
 def test_every_way_gives_the_same_product(way, rows):
-    weight, bias, x = numbers(48, 32), numbers(48, seed=1), torch.randn(rows, 1, 32)
+    weight = numbers(48, 32)
+    bias = numbers(48, seed=1)
+    x = torch.randn(rows, 1, 32)
     for b in (bias, None):
         torch.testing.assert_close(WAYS[way](weight, b)(x), F.linear(x, weight, b), rtol=1e-4, atol=1e-5)
 
@@ -57,7 +61,8 @@ def test_every_way_gives_the_same_product(way, rows):
 def test_the_quickest_way_is_taken(clock, way):
     seconds, multiplied = clock
     seconds[way] = 0.8
-    weight, x = numbers(48, 32), torch.randn(1, 32)
+    weight = numbers(48, 32)
+    x = torch.randn(1, 32)
     product = Product(weight)
     torch.testing.assert_close(product(x, step=True), F.linear(x, weight), rtol=1e-4, atol=1e-5)
     assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(WAYS)
@@ -107,7 +112,9 @@ def test_measuring_leaves_the_number_of_threads():
 @torch.inference_mode()
 def test_a_product_in_8_bits_is_near():
     """Each row of W has its own scale: one of small weights is as near as one of large ones."""
-    weight, bias, x = torch.randn(48, 320), torch.randn(48), torch.randn(7, 3, 320)
+    weight = torch.randn(48, 320)
+    bias = torch.randn(48)
+    x = torch.randn(7, 3, 320)
     weight[::2] /= 1000
     wanted = F.linear(x, weight)
     found = Product(weight, quantised=True)(x)
@@ -155,7 +162,9 @@ def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypat
     torch.manual_seed(0)
     model = Transformer(Config(vocab_size=150, d_model=192, n_heads=4, n_layers=1, d_ff=384)).eval()
     model.half().float().pack()
-    source, target, used = torch.tensor([[5, 6, EOS]]), torch.tensor([[BOS, 7]]), []
+    source = torch.tensor([[5, 6, EOS]])
+    target = torch.tensor([[BOS, 7]])
+    used = []
 
     def look():
         multiplied.clear()
@@ -170,7 +179,8 @@ def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypat
         multiplied.clear()
         return forward(*args, **kwargs)
 
-    cache, decoder = model.start(source), model.stepping.decoder
+    cache = model.start(source)
+    decoder = model.stepping.decoder
     forward = decoder.forward
     monkeypatch.setattr(decoder, "forward", both)
     model.step(target[:, :1], cache)

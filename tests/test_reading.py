@@ -56,7 +56,8 @@ def pictures(running, reader, writer):
 def asker(pictures):
     """Make the answers of a page that reads with some models, one after the other."""
     def asker(service, writer, others=None):
-        made, ask = {}, Ask.always(models(service, writer, **(others or {})), ENGLISH)
+        made = {}
+        ask = Ask.always(models(service, writer, **(others or {})), ENGLISH)
         return lambda action=part.run, **values: ask.answer(
             pictures[writer is not None].draw, made=made, action=action,
             **{"read": None, "review": "", "field": TEXT, **LOOK, **values})
@@ -80,7 +81,8 @@ def small(tmp_path_factory, review_tokenizer):
 
 
 def test_a_head_chosen_since_the_part_was_opened_stays(asker, tuned, writer, monkeypatch):
-    read, trace = [], type(tuned).trace
+    read = []
+    trace = type(tuned).trace
     monkeypatch.setattr(type(tuned), "trace", lambda service, text: read.append(text) or trace(service, text))
     ask = asker(tuned, writer)
     first = ask()
@@ -136,7 +138,8 @@ def test_the_distance_of_two_maps_is_the_share_that_has_gone_elsewhere():
 
 def test_before_and_after_are_compared_head_by_head(answer, tuned, writer):
     found = answer(tuned, writer, maps_layer=2, maps_head=3)
-    before, after = writer.trace(TEXT).encoder_self, tuned.trace(TEXT).encoder_self
+    before = writer.trace(TEXT).encoder_self
+    after = tuned.trace(TEXT).encoder_self
     wanted = 0.5 * np.abs(before - after).sum(-1).mean(-1)
     table = json.loads(unescape(re.search(r'data-table="(.*?)"', found["distances"])[1]))
     assert [row[2] for row in table["rows"]] == pytest.approx(wanted.ravel().tolist(), abs=1e-5)

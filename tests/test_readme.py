@@ -40,7 +40,8 @@ def test_the_readme_is_read_in_one_sitting():
 def test_scores_in_the_documents_are_those_of_the_checkpoints():
     """Where they are not, `python -m benchmarks.documents` writes them. All of metrics.json is of the weights that
     ship."""
-    identity, found = checkpoint.examine(SHIPPED).identity, documents.read("en-es")
+    identity = checkpoint.examine(SHIPPED).identity
+    found = documents.read("en-es")
     assert {one["identity"] for one in (*found["scores"], found["guesses"])} == {identity}
     other = [name for name, text in documents.documents().items() if text != (ROOT / name).read_text(encoding="utf-8")]
     assert not other, "call python -m benchmarks.documents"
@@ -137,7 +138,9 @@ def test_the_map_names_every_module_and_room(path):
 def drawn(text):
     """The paths that the drawing of the tree has in its first column; and what its remarks name, with where to look."""
     [drawing] = re.findall(r"^```\n(app\.py.*?)^```", text, re.MULTILINE | re.DOTALL)
-    places, named, folders = set(), [], []
+    places = set()
+    named = []
+    folders = []
     for line in drawing.splitlines():
         column, _, remark = line.strip().partition("  ")
         folders = folders[:(len(line) - len(line.lstrip())) // 2]

@@ -53,7 +53,8 @@ def test_a_history_stands_for_every_step():
 
 def test_the_loop_writes_its_history_beside_the_checkpoint(tmp_path):
     train(LineTask(scores=[0.1, 0.3, 0.2]), tmp_path, steps=3, evaluate_minutes=0.0)
-    history, told = read_history(tmp_path), lines(tmp_path)
+    history = read_history(tmp_path)
+    told = lines(tmp_path)
     assert history.step == (1, 2, 3)
     assert list(history.seen) == [line["seen"] for line in told] == [2, 6, 7]  # LineTask has batches of 2, 4, 1 and 3
     assert list(history.loss) == pytest.approx([line["loss"] for line in told], abs=1e-3)
@@ -70,7 +71,8 @@ def test_a_run_ends_after_so_many_pieces_and_its_rate_follows(tmp_path):
 
 
 def test_an_interrupted_run_goes_on_with_its_history(tmp_path):
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole = tmp_path / "whole"
+    parts = tmp_path / "parts"
     for folder in (whole, parts):
         folder.mkdir()
     often = {"steps": 6, "evaluate_minutes": 0.0, "save_minutes": 0.0}
@@ -78,7 +80,8 @@ def test_an_interrupted_run_goes_on_with_its_history(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(LineTask(crash_at=4), parts, **often)
     train(LineTask(), parts, **often)
-    one, two = read_history(whole), read_history(parts)
+    one = read_history(whole)
+    two = read_history(parts)
     assert (one.step, one.seen, one.loss, one.gradient_norm) == (two.step, two.seen, two.loss, two.gradient_norm)
     assert [s.step for s in two.scores] == [1, 2, 3, 4, 5, 6]
 
@@ -194,7 +197,8 @@ def test_the_trainer_takes_moments_of_the_averaged_weights(tmp_path):
             assert not task.model.training
             self.taken.append((moment.step, moment.done, [p.detach().clone() for p in task.model.parameters()]))
 
-    task, moments = LineTask(), Taken()
+    task = LineTask()
+    moments = Taken()
     trainer = history_trainer(task, tmp_path, moments)
     trainer.train()
     assert [(step, done) for step, done, _ in moments.taken] == [(0, 0.0), (2, 0.5), (4, 1.0)]
@@ -219,7 +223,8 @@ def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
     recorder = MomentsRecorder(tmp_path, translator("additive", tokenizer), tokenizer, gold, 3)
     recorder.resume(0, 0.0)
     recorder.take(Moment(0, 0.0, 0, 0.0))
-    path, kept = tmp_path / recorded.MOMENTS, recorder.kept
+    path = tmp_path / recorded.MOMENTS
+    kept = recorder.kept
     whole = path.read_bytes()
     shorter = kept.courses[0].maps["cross"][..., :-1]
     for broken in (whole[:-10], whole[:50], b"", moments_bytes(Moments((), kept.courses, kept.errors)),

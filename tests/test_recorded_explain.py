@@ -109,7 +109,8 @@ def test_losses_in_a_sentence_are_those_of_the_curve():
 
 
 def test_recorded_runs_are_read_as_they_were_written(tmp_path):
-    path, some = tmp_path / "runs.json", [course(FALLING, scores=[(300, 18.0, 0.97)]),
+    path = tmp_path / "runs.json"
+    some = [course(FALLING, scores=[(300, 18.0, 0.97)]),
                                           course(FALLING[:9], ended="cut", measure="bleu")]
     path.write_text(courses.to_json({"machine": "ñ"}, some), encoding="utf-8")
     assert courses.read(path) == courses.Recorded({"machine": "ñ"}, tuple(some), 0)

@@ -75,7 +75,8 @@ def of_torch(gru, bidirectional_with=None):
 
 def test_a_gru_equals_that_of_torch():
     torch.manual_seed(0)
-    gru, x = GRU(6, 5), torch.randn(3, 7, 6)
+    gru = GRU(6, 5)
+    x = torch.randn(3, 7, 6)
     nn.init.normal_(gru.of_input.bias)
     nn.init.normal_(gru.of_state.bias)
     states, last = gru(x, torch.ones(3, 7, dtype=torch.bool))
@@ -85,8 +86,10 @@ def test_a_gru_equals_that_of_torch():
 
 
 def test_the_encoder_equals_that_of_torch_on_sentences_of_unequal_length(translator):
-    encoder, lengths = translator.encoder, torch.tensor([7, 2, 5])
-    x, mask = torch.randn(3, 7, 32), torch.arange(7) < lengths[:, None]
+    encoder = translator.encoder
+    lengths = torch.tensor([7, 2, 5])
+    x = torch.randn(3, 7, 32)
+    mask = torch.arange(7) < lengths[:, None]
     memory, last = encoder(x, mask)
     for i, (there, back) in enumerate(zip(encoder.forwards, encoder.backwards, strict=True)):
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
@@ -100,7 +103,9 @@ def test_the_encoder_equals_that_of_torch_on_sentences_of_unequal_length(transla
 def test_additive_attention_equals_its_formula():
     torch.manual_seed(0)
     attention = AdditiveAttention(RecurrentConfig(vocab_size=9, d_model=4))
-    query, memory, mask = torch.randn(1, 2, 4), torch.randn(1, 3, 4), torch.tensor([[True, True, False]])
+    query = torch.randn(1, 2, 4)
+    memory = torch.randn(1, 3, 4)
+    mask = torch.tensor([[True, True, False]])
     answer, weights = attention(query, attention.of_key(memory), memory, mask)
     for n in range(2):
         raw = [attention.weight(torch.tanh(attention.of_query(query[0, n]) + attention.of_key(memory[0, s])))
@@ -118,7 +123,8 @@ def test_padding_and_neighbours_change_nothing(translator):
 
 
 def test_steps_give_what_one_pass_gives(translator):
-    source, target = torch.tensor([[*SOURCES[0], EOS]]), torch.tensor([[BOS, 40, 41, 42]])
+    source = torch.tensor([[*SOURCES[0], EOS]])
+    target = torch.tensor([[BOS, 40, 41, 42]])
     wanted = translator(source, target)
     cache = translator.start(source)
     for i in range(4):
@@ -141,9 +147,11 @@ def test_a_batch_of_unequal_sentences_equals_each_alone(translator, options):
 
 
 def test_the_map_is_that_of_each_step_and_skips_padding():
-    translator, trace = random_translator("additive"), Trace()
+    translator = random_translator("additive")
+    trace = Trace()
     translator(pad([[*SOURCES[0], EOS], [20, EOS]]), pad([[BOS, 40, 41], [BOS, 50, 51]]), trace)
-    (weights,), (norms,) = trace.cross.probabilities, trace.cross.value_norms
+    weights, = trace.cross.probabilities
+    norms, = trace.cross.value_norms
     assert weights.shape == (2, 1, 3, 6) and norms.shape == (2, 1, 6)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 1, 3))
     assert weights[1, 0, :, 2:].eq(0).all()
@@ -154,7 +162,8 @@ def test_without_attention_the_decoder_sees_the_sentence_through_one_vector():
     translator = random_translator("none")
     at = translator.encode(torch.tensor([[*SOURCES[0], EOS]]))
     x = torch.randn(1, 32)
-    states, said = [*at.states], translator.advance(x, at)
+    states = [*at.states]
+    said = translator.advance(x, at)
     at.states, at.memory = states, torch.randn_like(at.memory)
     torch.testing.assert_close(translator.advance(x, at), said)
     at.states, at.summary = states, torch.randn_like(at.summary)
@@ -171,7 +180,8 @@ def test_a_shape_that_cannot_be_is_refused(wrong, words):
 
 
 def test_heads_and_positions_are_refused(translator):
-    source, target = torch.tensor([[5, EOS]]), torch.tensor([[BOS]])
+    source = torch.tensor([[5, EOS]])
+    target = torch.tensor([[BOS]])
     for call in (lambda: translator(source, target, positions=torch.zeros(9, 32)),
                  lambda: translator.start(source, positions=torch.zeros(9, 32))):
         with pytest.raises(ValueError, match="no heads to switch off and no positions to replace"):
@@ -234,7 +244,8 @@ def test_the_pool_offers_recurrent_models_and_the_page_opens_with_them(recurrent
 
 
 def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_service, pairs):
-    service, ask = recurrent_service, Ask.always(recurrent_service, ENGLISH)
+    service = recurrent_service
+    ask = Ask.always(recurrent_service, ENGLISH)
     translation, trace = service.translate_and_trace(pairs[0][0], Options(beam=2))
     attention = service.info.architecture == "gru-attention"
     lacking = ENGLISH.say("no_maps_model")
@@ -262,7 +273,9 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
 
 def readable_additive(attention, state, memory):
     """w^T tanh(W_q q + W_k k) of each piece, and its softmax, as the paper writes them."""
-    q, k, w = attention.of_query, attention.of_key, attention.weight
+    q = attention.of_query
+    k = attention.of_key
+    w = attention.weight
     scores = torch.stack([w.weight[0] @ torch.tanh(q.weight @ state + q.bias + k.weight @ one + k.bias) + w.bias[0]
                           for one in memory])
     return scores, scores.softmax(dim=0)
@@ -270,12 +283,15 @@ def readable_additive(attention, state, memory):
 
 @torch.no_grad()
 def test_a_walk_of_additive_attention_is_the_models_own(recurrent_service):
-    service, (english, spanish) = recurrent_service, ("The cat eats the bread.", "El gato come.")
+    service = recurrent_service
+    english = "The cat eats the bread."
+    spanish = "El gato come."
     if service.info.architecture == "gru":
         with pytest.raises(UserError, match="has no additive attention; ask one of the kind gru-attention"):
             service.ask(WalkAdditive(english, spanish))
         return
-    trace, walk = service.trace(english, spanish), service.ask(WalkAdditive(english, spanish))
+    trace = service.trace(english, spanish)
+    walk = service.ask(WalkAdditive(english, spanish))
     assert (walk.queries, walk.predicted, walk.keys) == (trace.target, trace.predicted, trace.source)
     np.testing.assert_allclose(walk.probabilities, trace.cross[0, 0], atol=1e-5)
     np.testing.assert_allclose(np.tanh(walk.q[:, None] + walk.k) @ walk.w - walk.scores,

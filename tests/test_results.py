@@ -30,10 +30,13 @@ def test_every_name_of_its_modules_is_the_packages():
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_arrays_have_the_shapes_of_the_table(running, reader, learned_pairs, stack):
-    pair, info = learned_pairs[1], running.info
+    pair = learned_pairs[1]
+    info = running.info
     trace = running.trace(*pair)
-    maps, walk = trace.of(stack), running.ask(WalkHead(*pair, Head(stack, 2, 3)))
-    occlusion, attribution = running.ask(Occlude(*pair)), reader.attribute("I am cold. Very cold.")
+    maps = trace.of(stack)
+    walk = running.ask(WalkHead(*pair, Head(stack, 2, 3)))
+    occlusion = running.ask(Occlude(*pair))
+    attribution = reader.attribute("I am cold. Very cold.")
     stream = running.ask(Follow(*pair, "encoder" if stack == "encoder_self" else "decoder"))
     of_model = {"layers": info.layers(stack), "H": info.n_heads, "D": info.d_model, "d": info.d_model // info.n_heads}
     of_pair = {**of_model, "S": len(trace.source), "T": len(trace.target)}

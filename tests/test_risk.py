@@ -159,7 +159,8 @@ def test_the_command_says_what_it_learns_from(data, tiny_checkpoint, tmp_path, c
 
 def test_a_model_that_reads_spanish_learns_from_what_it_made_of_it(learned_pairs, tiny_checkpoint, tmp_path, capsys):
     """Its hypotheses stand beside the Spanish of pairs, and what training reads has English first, and none of dev."""
-    loaded, back = checkpoint.load(tiny_checkpoint), tmp_path / "back"
+    loaded = checkpoint.load(tiny_checkpoint)
+    back = tmp_path / "back"
     loaded.model.config = replace(loaded.model.config, source="es", target="en")
     checkpoint.save(back, loaded.model, loaded.tokenizer, {})
     dev = [(learned_pairs[0][0], "Otra cosa."), ("No.", learned_pairs[1][1])]

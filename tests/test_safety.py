@@ -40,7 +40,9 @@ class Visitor:
     """Somebody who talks to a started app over HTTP, as the page does and otherwise."""
 
     def __init__(self, app):
-        self.server, self.address, self.session = app, app.address, "visitor"
+        self.server = app
+        self.address = app.address
+        self.session = "visitor"
         self.config = json.loads(self.get("/config")[1])
         self.components = {one["id"]: one for one in self.config["components"]}
 

@@ -12,7 +12,10 @@ from xformer.pieces import BOS, EOS, PAD
 from xformer.results import STOPS, Options, UserError
 from xformer.search import LOOKAHEAD, check_prefix, drawn_with, grow, search
 
-A, B, C, D = 4, 5, 6, 7
+A = 4
+B = 5
+C = 6
+D = 7
 VOCABULARY = 8
 
 
@@ -83,7 +86,8 @@ def every_sentence(language, limit, tokens=(EOS, A, B)):
 def beam_by_hand(language, limit, beam, alpha, prefix=(), ends=lambda length, best, done: False):
     """Beam search over one sentence in plain Python: the K best unfinished live on until it `ends`, asked after each
     step with its number, the best sum that lives on, and what is done; to the limit if it is not told."""
-    live, done = [((), 0.0)], []
+    live = [((), 0.0)]
+    done = []
     for length in range(1, limit + 1):
         grown = [(said + (token,), total + math.log(p)) for said, total in live
                  for token, p in language(said).items() if length > len(prefix) or token == prefix[length - 1]]
@@ -179,7 +183,8 @@ def test_padding_and_beginnings_are_never_said():
 
 def test_greedy_search_is_a_loop_over_argmax():
     for seed in range(20):
-        language, said = drawn(seed), []
+        language = drawn(seed)
+        said = []
         while len(said) < 12 and said[-1:] != [EOS]:
             likely = language(tuple(said))
             said.append(max(likely, key=likely.get))
@@ -307,7 +312,8 @@ def test_numbers_are_the_languages_own(options):
     """Log-probabilities and alternatives of every hypothesis, whatever temperature, cut-offs and prefixes did to the
     choice; several sentences of unequal limits run together, and end at different times."""
     languages = [drawn(f"numbers {i}") for i in range(6)]
-    limits, prefixes = [3, 9, 1, 6, 9, 7], [[], [B, C], [D], [A], [D, D, D, D], []]
+    limits = [3, 9, 1, 6, 9, 7]
+    prefixes = [[], [B, C], [D], [A], [D, D, D, D], []]
     for language, limit, prefix, hypotheses in zip(languages, limits, prefixes,
                                               search(Toy(*languages), limits, options, prefixes), strict=True):
         assert len(hypotheses) == options.n_best or limit == len(prefix)
@@ -410,7 +416,8 @@ def test_the_same_seed_draws_the_same():
 def test_samples_do_not_depend_on_what_shares_their_batch():
     """Sentences of unequal limits, prefixes and numbers of steps draw alone what they draw together."""
     languages = [drawn(f"alone {i}", sharpness=1 + i / 4) for i in (0, 1, 2, 3, 1, 4, 5)]
-    limits, prefixes = [9, 30, 1, 30, 30, 12, 30], [[], [A], [], [B, C], [A], [], [D]]
+    limits = [9, 30, 1, 30, 30, 12, 30]
+    prefixes = [[], [A], [], [B, C], [A], [], [D]]
     options = Options(temperature=1.2, n_best=4, seed=7, top_p=0.95)
     together = search(Toy(*languages), limits, options, prefixes)
     alone = [search(Toy(language), [limit], options, [prefix])[0]
@@ -573,11 +580,13 @@ def beginnings(branches):
     *((beam, alpha, (), seed) for beam in (1, 2, 3, 8) for alpha in (0.0, 1.0) for seed in range(3)),
     (3, 1.0, (B, A), 0)])
 def test_a_tree_holds_what_a_beam_in_plain_python_thinks_of(beam, alpha, prefix, seed):
-    language, limit = drawn(seed), 6
+    language = drawn(seed)
+    limit = 6
     options = Options(beam=beam, n_best=beam, length_penalty=alpha, stop="bound")
     best, branches = grow(Toy(language), limit, options, prefix)
     assert say(best) == say(search(Toy(language), [limit], options, [list(prefix)])[0])
-    said, live = beginnings(branches), {()}
+    said = beginnings(branches)
+    live = {()}
     for step in range(max(branch.step for branch in branches) + 1):
         here = [i for i, branch in enumerate(branches) if branch.step == step]
         grown = sorted(((sum(log_prob(language, (*start, token))), (*start, token)) for start in live

@@ -43,7 +43,8 @@ def test_a_page_that_was_closed_is_forgotten_after_a_while():
 @pytest.mark.parametrize("comes", [True, False])
 def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, comes):
     """It stood still for a minute, and at its first look nobody listens yet."""
-    looks, dropped = [], []
+    looks = []
+    dropped = []
 
     async def look(seconds):
         looks.append(seconds)
@@ -67,13 +68,15 @@ def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, 
 @pytest.mark.parametrize("comes", ["before", "meanwhile", "never"])
 def test_who_comes_to_listen_while_an_answer_is_dropped_is_not_broken_off(comes):
     """The answers of one call, of which Gradio's stream fails where its messages are taken away under it."""
-    here, job = {comes == "before"}, gradio_private.Job("call", "call", 60.0, 0)
+    here = {comes == "before"}
+    job = gradio_private.Job("call", "call", 60.0, 0)
 
     async def clean_events(event_id):
         here.add(comes == "meanwhile")
         cleaned.append(event_id)
 
-    messages, cleaned = asyncio.Queue(), []
+    messages = asyncio.Queue()
+    cleaned = []
     queue = SimpleNamespace(clean_events=clean_events, pending_event_ids_session={"call": {"call"}},
                             pending_messages_per_session={"call": messages})
     app = SimpleNamespace(get_blocks=lambda: SimpleNamespace(_queue=queue))
@@ -110,7 +113,9 @@ def test_pages_that_were_only_opened_count_too():
 def test_gradio_notes_no_picture_of_a_page():
     async def draw():
         with gr.Blocks(analytics_enabled=False) as demo:
-            button, picture, menu = gr.Button(), gr.HTML(), gr.Dropdown(["one"])
+            button = gr.Button()
+            picture = gr.HTML()
+            menu = gr.Dropdown(["one"])
             button.click(lambda: None, None, [picture, menu])
         app = SimpleNamespace(state_holder=StateHolder(), get_blocks=lambda: demo)
         gradio_private.keep_little(app)

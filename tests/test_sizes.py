@@ -69,7 +69,9 @@ def test_an_encoder_alone_has_no_decoder():
 
 
 def test_matrices_of_their_own_are_those_of_pytorch():
-    d, v, own = 32, 90, Sizes(2, 2, 32, 4, 64, 90, "post", shared=False)
+    d = 32
+    v = 90
+    own = Sizes(2, 2, 32, 4, 64, 90, "post", shared=False)
     layers = torch.nn.Transformer(d, 4, 2, 2, 64, batch_first=True)
     of_layers = sum(one.numel() for name, one in layers.named_parameters()
                     if name not in ("encoder.norm.weight", "encoder.norm.bias", "decoder.norm.weight",
@@ -94,7 +96,8 @@ def test_known_models_have_their_known_counts():
 
 def test_mixing_positions_is_compared_like_with_like():
     """Both without embeddings, both with the output matrix: of layers and output that PyTorch itself counts."""
-    first, classifier = PRESETS["first_generation"], PRESETS["classifier"]
+    first = PRESETS["first_generation"]
+    classifier = PRESETS["classifier"]
     layers = torch.nn.Transformer(256, 4, 4, 4, 512, batch_first=True)
     last = torch.nn.Linear(256, first.vocabulary)
     own = sum(one.numel() for module in (layers, last) for one in module.parameters()) - 4 * 256  # two norms at the end
@@ -114,11 +117,13 @@ def test_feed_forward_grows_with_the_width_once_and_attention_with_its_square():
 
 
 def test_a_head_that_mixes_positions_has_the_weights_of_the_lectures_code():
-    words, small = 3, Sizes(1, 1, 8, 2, 16, 11, "post")
+    words = 3
+    small = Sizes(1, 1, 8, 2, 16, 11, "post")
     head = [torch.nn.Linear(words * 4, words * 4) for _ in range(3)]
     feed = torch.nn.Linear(words * 8, words * 16), torch.nn.Linear(words * 16, words * 8)
     count = lambda modules: sum(one.numel() for module in modules for one in module.parameters())  # noqa: E731
-    norm, attention = 2 * 8, 2 * count(head)
+    norm = 2 * 8
+    attention = 2 * count(head)
     assert sizes.mixing_all_positions(small, words) == (
         attention + count(feed) + 2 * norm, 2 * attention + count(feed) + 3 * norm + count([torch.nn.Linear(8, 11)]))
 

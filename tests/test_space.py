@@ -70,7 +70,8 @@ def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(server, clie
     card.draft(folder, checkpoint.examine(folder), "cc-by-4.0", None)
     commit = server.add("me/en-es", {path.name: path.read_bytes() for path in folder.iterdir()})
     assert client("space", "push", NAME, "--checkpoint", "me/en-es", "--mcp").status == 0
-    files, found = latest(server), server.repositories[f"spaces/{NAME}"]
+    files = latest(server)
+    found = server.repositories[f"spaces/{NAME}"]
     assert found.variables == {"XFORMER_CHECKPOINT": f"me/en-es@{commit}", "GRADIO_MCP_SERVER": "True"}
     data = ModelCard(files["README.md"].decode()).data
     assert data["models"] == ["me/en-es"] and data["sdk"] == "gradio"
@@ -159,7 +160,8 @@ def test_the_licence_of_a_space_and_the_table_are_what_the_cards_of_the_weights_
     licences = {name: card.get("license_name") or card["license"] for name, card in cards.items()}
     assert {name: said[name].strip().startswith(words[licence]) for name, licence in licences.items()} == dict.fromkeys(
         licences, True)
-    own, strictest = ModelCard(text).data.to_dict(), cards[SENTIMENT.name]
+    own = ModelCard(text).data.to_dict()
+    strictest = cards[SENTIMENT.name]
     assert {*licences.values()} == {*words} and licences[SENTIMENT.name] == "research-use"
     keys = ("license", "license_name", "license_link")
     assert [own[key] for key in keys] == [strictest[key] for key in keys]

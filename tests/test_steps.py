@@ -76,7 +76,8 @@ def test_only_the_open_part_is_drawn_and_nothing_twice(draw, pair):
 
 
 def test_the_pair_is_given_to_the_model_once_for_all_pictures_of_it(running, draw, pair, monkeypatch):
-    asked, ask = [], running.ask
+    asked = []
+    ask = running.ask
     monkeypatch.setattr(running, "ask", lambda question: asked.append(type(question)) or ask(question))
     assert draw(pair)["player"] and draw(pair, decode="yours")["forced"]
     assert draw(pair, decode="yours", step=2)["shares"]

@@ -76,7 +76,8 @@ def test_a_body_to_compute_with_is_small(app, judging):
 
 def received(sizes, path="/gradio_api/queue/join"):
     """Send a body of pieces of these sizes through the gate; -> how many of its bytes were taken."""
-    pieces, taken = [{"type": "http.request", "body": b"a" * size} for size in sizes], []
+    pieces = [{"type": "http.request", "body": b"a" * size} for size in sizes]
+    taken = []
 
     async def read(scope, receive, send):
         for _ in sizes:
@@ -213,7 +214,8 @@ def test_passwords_are_tried_slowly(monkeypatch):
         return await asyncio.gather(*(attempt("wrong", "10.0.0.1") for _ in range(count)),
                                     attempt("right", "10.0.0.2"))
 
-    keeper, codes = middleware.Doorkeeper(login), []
+    keeper = middleware.Doorkeeper(login)
+    codes = []
     *wrong, right = run(attempts(4))
     assert codes == [200, 400, 400, 400, 400] and max(wrong) > 4 * 0.05 > right
     codes.clear()

@@ -47,7 +47,8 @@ def test_each_state_follows_from_the_one_before_by_the_formulas_of_the_papers(fo
 
 def test_the_last_state_is_what_the_model_says(followed):
     model, found = followed
-    source, given = torch.tensor([PAIR.source]), torch.tensor([PAIR.given])
+    source = torch.tensor([PAIR.source])
+    given = torch.tensor([PAIR.given])
     last = torch.tensor(found.sublayers[-1].after)[None]
     with torch.no_grad():
         if found.predicted:
@@ -141,7 +142,9 @@ def test_the_sums_of_a_layer_are_told_in_numbers(running, learned_pairs):
     html = figures.sums(found, 2, 1)
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<tbody>")[1].split("</tr>")[:-1]]
     for row, one in zip(rows, found.of_layer(2), strict=True):
-        state, added, after = one.state[1], one.added[1], one.after[1]
+        state = one.state[1]
+        added = one.added[1]
+        after = one.after[1]
         length = math.sqrt((state**2).sum())
         wanted = [state.mean(), state.std(), length, math.sqrt((added**2).sum()), math.sqrt((added**2).sum()) / length,
                   state @ after / length / math.sqrt((after**2).sum())]
@@ -174,7 +177,8 @@ def test_the_course_has_every_layer_from_the_embedding_on(running, learned_pairs
 def test_both_orders_of_normalisation_are_drawn_in_their_own_order(tiny_model, tokenizer, language):
     found = stream.follow(tiny_model, tokenizer, PAIR, "encoder")
     rows = figures.strips(found, 1, 0, language).layout.yaxis.ticktext
-    norm, added = rows.index("LayerNorm"), next(i for i, row in enumerate(rows) if row.startswith("+ "))
+    norm = rows.index("LayerNorm")
+    added = next(i for i, row in enumerate(rows) if row.startswith("+ "))
     assert (norm < added) == (found.norm == "pre") and len(rows) == 11
     for name in figures.FORMULAS:
         assert "<i>" in figures.heading(name, language)
@@ -187,7 +191,8 @@ def test_a_state_goes_straight_through_where_it_is_not_normalised():
 
 
 def test_the_rest_is_drawn_only_where_it_is_looked_at_and_once(running, learned_pairs, monkeypatch):
-    trace, asked = running.trace(*learned_pairs[0]), []
+    trace = running.trace(*learned_pairs[0])
+    asked = []
     ask = running.ask
     monkeypatch.setattr(running, "ask", lambda question: (
         asked.append(question.side) if isinstance(question, Follow) else None) or ask(question))

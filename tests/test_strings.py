@@ -51,7 +51,8 @@ SOURCES = [*Path("xformer").rglob("*.py"), *of_parts("*.html"), *Path("assets/ht
 
 
 def test_both_languages_have_the_same_texts_with_the_same_values():
-    english, spanish = ENGLISH.texts, SPANISH.texts
+    english = ENGLISH.texts
+    spanish = SPANISH.texts
     assert english.keys() == spanish.keys()
     for key in english:
         assert set(PLACES.findall(english[key])) == set(PLACES.findall(spanish[key])), key

@@ -82,7 +82,8 @@ def test_a_text_may_hold_tabs_and_the_last_line_may_be_empty(tmp_path):
 
 def test_a_share_of_the_labels_is_balanced_repeatable_and_nested():
     rows = [(int(i % 4 == 0), f"text {i}") for i in range(1000)]
-    tenth, hundredth = share(rows, 0.1, 3), share(rows, 0.01, 3)
+    tenth = share(rows, 0.1, 3)
+    hundredth = share(rows, 0.01, 3)
     assert [len([r for r in tenth if r[0] == label]) for label in (0, 1)] == [50, 50]
     assert [len([r for r in hundredth if r[0] == label]) for label in (0, 1)] == [5, 5]
     assert set(hundredth) < set(tenth) < set(rows)
@@ -196,7 +197,8 @@ def test_the_loss_of_a_classifier_by_hand(review_tokenizer, reviews, auxiliary):
 
 
 def test_pieces_are_blanked_in_their_share(review_tokenizer, reviews, monkeypatch):
-    model, seen = classifier(review_tokenizer), []
+    model = classifier(review_tokenizer)
+    seen = []
     batch = encode_rows(review_tokenizer, reviews, 32) * 10
     task = SentimentTask(model, review_tokenizer, ReviewBatches([]), {}, blank=0.25)
     task.loss(lambda tokens: seen.append(tokens) or model(tokens), batch, CPU)
@@ -307,7 +309,8 @@ def test_a_classifier_begins_with_the_weights_of_the_language_model(data, pretra
     """With a learning rate of 0 they stay as they were."""
     mask = [] if causal else ["--mask", "full"]
     assert main(command("sentiment", data, tmp_path, "--steps", 1, "--from", pretrained, "--peak", 0, *mask)) == 0
-    before, after = checkpoint.load(pretrained, LanguageModel), checkpoint.load(tmp_path, TransformerClassifier)
+    before = checkpoint.load(pretrained, LanguageModel)
+    after = checkpoint.load(tmp_path, TransformerClassifier)
     assert after.tokenizer.model == before.tokenizer.model and after.model.config.causal == causal
     kept = after.model.state_dict()
     for name, weight in before.model.state_dict().items():
@@ -377,14 +380,16 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(data, tmp_path,
 @pytest.mark.slow
 def test_what_poolings_reach_is_gathered_from_runs(data, tuned, tmp_path, capsys):
     """The lecture's classifier in small: one layer, maximum, both directions."""
-    small, shown = tmp_path / "small", shutil.copytree(tuned, tmp_path / "shown")
+    small = tmp_path / "small"
+    shown = shutil.copytree(tuned, tmp_path / "shown")
     assert main(command("sentiment", data, small, "--steps", 2, "--pooling", "max", "--mask", "full", *OFTEN)) == 0
     capsys.readouterr()
     assert research(["evaluate", "poolings", str(tuned), str(small), "--checkpoint", str(shown), "--save"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in said[1:]] == [["max", "full"], ["attention", "causal"]]
     both, causal = SentimentService.open(shown, "cpu").pooling_scores
-    metrics, config = checkpoint.read_metrics(small), checkpoint.examine(small).config
+    metrics = checkpoint.read_metrics(small)
+    config = checkpoint.examine(small).config
     assert (both.pooling, both.causal, both.imdb, both.sst2, both.steps, both.layers, both.d_model) == (
         "max", False, metrics["imdb"], metrics["sst2"], metrics["step"], config.n_layers, config.d_model)
     assert causal.pretrained and causal.causal and not both.pretrained

@@ -23,7 +23,8 @@ def texts(html, row):
 def test_the_losses_in_the_picture_are_those_of_pytorch(running, tiny_checkpoint, learned_pairs, smoothing):
     english, spanish = learned_pairs[1]
     loaded = checkpoint.load(tiny_checkpoint)
-    source, target = loaded.tokenizer.encode(english), loaded.tokenizer.encode(spanish)
+    source = loaded.tokenizer.encode(english)
+    target = loaded.tokenizer.encode(spanish)
     with torch.no_grad():
         logits = loaded.model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))[0]
     wanted = torch.tensor([*target, EOS])
@@ -37,7 +38,8 @@ def test_the_losses_in_the_picture_are_those_of_pytorch(running, tiny_checkpoint
 
 def test_each_wanted_piece_is_given_in_the_next_step(running, learned_pairs):
     html = figure.steps(running.ask(Force(*learned_pairs[0])), ["▁The"], 2)
-    given, wanted = texts(html, "given"), texts(html, "wanted")
+    given = texts(html, "given")
+    wanted = texts(html, "wanted")
     assert given[0] == "<s>" and wanted[-1] == "</s>" and given[1:] == wanted[:-1]
     assert html.count('aria-pressed="true"') == 1 and 'data-step="2"' in html
 

@@ -51,7 +51,8 @@ def test_what_is_missing_is_told(written):
 
 
 def test_texts_are_in_the_language_of_the_page_and_the_models(running):
-    head, trace = Head("cross", 1, 1), running.trace("The cat sleeps.", "El gato duerme.")
+    head = Head("cross", 1, 1)
+    trace = running.trace("The cat sleeps.", "El gato duerme.")
     assert "layer 1, head 1" in strip(trace, head, True, ENGLISH)
     drawn = strip(trace, head, True, SPANISH.of(type("Info", (), {"source": "ar", "target": "de"})))
     assert "capa 1" in drawn and '<g lang="ar" dir="rtl">' in drawn and '<g lang="de">' in drawn
@@ -59,7 +60,8 @@ def test_texts_are_in_the_language_of_the_page_and_the_models(running):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_part_is_used_and_each_that_is_filled_is_there(path):
-    source, every = path.read_text(encoding="utf-8"), "".join(one.read_text(encoding="utf-8") for one in FILES)
+    source = path.read_text(encoding="utf-8")
+    every = "".join(one.read_text(encoding="utf-8") for one in FILES)
     parts = {*re.findall(r"{% macro (\w+)\(", source)}
     assert {*re.findall(rf'fill\("{path.stem}\.(\w+)"', CODE)} <= parts
     for part in parts:

@@ -99,8 +99,8 @@ def test_smoothed_cross_entropy_in_bfloat16_is_near():
     logits = (4 * torch.randn(40, 30, generator=generator)).bfloat16().requires_grad_()
     wanted = torch.randint(1, 30, (40,), generator=generator)
     exact = logits.detach().float().requires_grad_()
-    theirs, ours = (F.cross_entropy(exact, wanted, reduction="sum", label_smoothing=0.1),
-                    SmoothedCrossEntropy.apply(logits, wanted, 0.1))
+    theirs = F.cross_entropy(exact, wanted, reduction="sum", label_smoothing=0.1)
+    ours = SmoothedCrossEntropy.apply(logits, wanted, 0.1)
     theirs.backward()
     ours.backward()
     assert ours.dtype == torch.float32 and logits.grad.dtype == torch.bfloat16
@@ -110,7 +110,8 @@ def test_smoothed_cross_entropy_in_bfloat16_is_near():
 
 def test_the_loss_of_a_batch_is_that_of_its_sentences(tiny_model, tokenizer, pairs):
     """Each alone, unpadded, in PyTorch's words: BOS and the target in, the target and EOS wanted."""
-    ours, want = task(tiny_model, tokenizer, pairs), 0.0
+    ours = task(tiny_model, tokenizer, pairs)
+    want = 0.0
     batch = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in pairs[:5]]
     with torch.no_grad():
         for source, target in batch:
@@ -195,7 +196,8 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(whole, data, tmp_path
         main(args)
     assert state(tmp_path)["step"] == after
     assert main(args) == 0
-    one, two = state(whole), state(tmp_path)
+    one = state(whole)
+    two = state(tmp_path)
     assert two["step"] == 6
     for name, weight in one["model"].items():
         assert torch.equal(weight, two["model"][name]), name
@@ -220,7 +222,8 @@ def test_a_run_with_dropout_that_was_stopped_ends_as_if_it_had_not_been(data, tm
         patch.setattr(loop.Trainer, "_learn", stop)
         main(command(data, tmp_path / "stopped", *options))
     assert main(command(data, tmp_path / "stopped", *options)) == 0
-    one, two = state(tmp_path / "whole"), state(tmp_path / "stopped")
+    one = state(tmp_path / "whole")
+    two = state(tmp_path / "stopped")
     assert all(torch.equal(weight, two["model"][name]) for name, weight in one["model"].items())
     losses = [[line["loss"] for line in lines(tmp_path / name)] for name in ("whole", "stopped")]
     assert losses[0] == losses[1]
@@ -240,7 +243,8 @@ def test_a_run_goes_on_with_the_model_it_began(whole, data, tmp_path, capsys):
 def test_a_run_may_begin_with_the_weights_of_a_checkpoint(whole, data, tmp_path):
     """With a learning rate of 0 they stay as they were, and so does the vocabulary."""
     assert main(command(data, tmp_path, "--steps", 1, "--from", whole, "--peak", 0, "--vocab-size", 90)) == 0
-    before, after = checkpoint.load(whole), checkpoint.load(tmp_path)
+    before = checkpoint.load(whole)
+    after = checkpoint.load(tmp_path)
     assert after.identity == before.identity and after.tokenizer.model == before.tokenizer.model
 
 
@@ -269,7 +273,8 @@ def test_a_folder_may_hold_written_pairs_and_a_second_corpus(data, tmp_path, cap
         content = "".join(f"{english}\t{spanish}\n" for english, spanish in rows).encode()
         packed = name == "written"
         (folder / f"{name}.tsv{'.xz' * packed}").write_bytes(lzma.compress(content) if packed else content)
-    epochs, batches = [], Packer.__call__
+    epochs = []
+    batches = Packer.__call__
     monkeypatch.setattr(Packer, "__call__",
                         lambda self, pairs, *rest: epochs.append(pairs) or batches(self, pairs, *rest))
     args = command(folder, tmp_path / "out", "--steps", 1, "--extra-weight", 0.5, "--written-weight", 1,
@@ -295,7 +300,8 @@ def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_piece
     assert main(command(data, tmp_path, "--architecture", "gru-attention", "--vocabulary", whole, "--target-pieces",
                         2000, "--moments", 4, "--batch-tokens", 500)) == 0
     assert (tmp_path / "tokenizer.model").read_bytes() == (whole / "tokenizer.model").read_bytes()
-    history, kept = read_history(tmp_path), read_moments(tmp_path)
+    history = read_history(tmp_path)
+    kept = read_moments(tmp_path)
     assert history.seen[-2] < 2000 <= history.seen[-1]
     assert kept.moments[0].step == 0 and kept.moments[-1].step == history.step[-1] and len(kept.moments) == 4
     assert all(len(course.translations) == 4 for course in kept.courses)

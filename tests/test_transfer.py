@@ -111,7 +111,8 @@ def test_another_fetch_at_the_same_time_is_not_counted(limits):
 
 def test_a_bar_raises_nothing_in_the_threads_of_others(limits):
     """Of Xet, which would not come back from it."""
-    bars, go_on = [], threading.Event()
+    bars = []
+    go_on = threading.Event()
     with pytest.raises(transfer.Stalled):
         transfer.watched(lambda bar: (bars.append(bar(disable=True)), go_on.wait(PATIENCE), bars[0].update(1)))
     bars[0].update(1)

@@ -62,8 +62,10 @@ def test_a_trace_gives_every_piece_the_log_probability_that_decoding_gave_it(run
     trace = running.trace(found.source, found.best.tokens)
     assert trace.predicted == found.best.pieces
     np.testing.assert_allclose(trace.log_probs, found.best.log_probs, atol=1e-4)
-    layers, heads = running.info.n_layers, running.info.n_heads
-    source, target = len(trace.source), len(trace.target)
+    layers = running.info.n_layers
+    heads = running.info.n_heads
+    source = len(trace.source)
+    target = len(trace.target)
     assert trace.encoder_self.shape == (layers, heads, source, source)
     assert trace.decoder_self.shape == (layers, heads, target, target)
     assert trace.cross.shape == (layers, heads, target, source)
@@ -220,7 +222,8 @@ def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):
 def test_translations_that_read_the_same_are_one_and_as_many_others_are_found(running, learned_pairs, monkeypatch):
     whole = type(running.tokenizer).decode
     monkeypatch.setattr(type(running.tokenizer), "decode", lambda self, tokens: whole(self, tokens)[:4])
-    options, joined = Options(beam=12, n_best=4), 0
+    options = Options(beam=12, n_best=4)
+    joined = 0
     for english, _ in learned_pairs:
         found = running.translate(english, options)
         (hypotheses,) = translate_ids(running.model, [running.tokenizer.encode(english)], replace(options, n_best=12))
@@ -282,7 +285,8 @@ def test_a_trace_of_a_piece_that_is_not_there_is_refused(running, learned_pairs)
 
 
 def test_samples_do_not_depend_on_what_is_translated_with_them(running, learned_pairs):
-    texts, options = [english for english, _ in learned_pairs], Options(temperature=3.0, n_best=3, seed=3)
+    texts = [english for english, _ in learned_pairs]
+    options = Options(temperature=3.0, n_best=3, seed=3)
     together = running.translate_many(texts, options, max_length=8)
     alone = [running.translate(text, options, max_length=8) for text in texts]
     assert [[one.tokens for one in t.n_best] for t in together] == [[one.tokens for one in t.n_best] for t in alone]
@@ -306,7 +310,8 @@ class Counted:
     """SentencePiece, which notes the texts that it is asked to cut into pieces."""
 
     def __init__(self, sentencepiece):
-        self.sentencepiece, self.cut = sentencepiece, []
+        self.sentencepiece = sentencepiece
+        self.cut = []
 
     def __getattr__(self, name):
         return getattr(self.sentencepiece, name)

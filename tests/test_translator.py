@@ -81,7 +81,8 @@ def test_log_probabilities_are_those_of_one_pass(tiny_model, options):
 
 @pytest.mark.parametrize("batch_rows", [1, 6, 320])
 def test_a_batch_of_unequal_sentences_equals_each_alone(tiny_model, batch_rows):
-    options, prefixes = Options(beam=3, n_best=2), [[], [40], [], [50, 51], []]
+    options = Options(beam=3, n_best=2)
+    prefixes = [[], [40], [], [50, 51], []]
     limits = [20, 5, 9, 3, 30]
     together = translate_ids(tiny_model, SOURCES, options, prefixes, limits, batch_rows)
     for i, hypotheses in enumerate(together):
@@ -114,7 +115,8 @@ def test_a_wrong_prefix_is_refused_before_anything_is_decoded(tiny_model, monkey
 
 @pytest.mark.slow
 def test_no_more_rows_than_allowed_are_decoded_at_once(tiny_model, monkeypatch):
-    rows, step = [], type(tiny_model).step
+    rows = []
+    step = type(tiny_model).step
     monkeypatch.setattr(type(tiny_model), "step", lambda *args: rows.append(len(args[1])) or step(*args))
     translate_ids(tiny_model, SOURCES, Options(beam=3), batch_rows=7)
     assert max(rows) == 6
@@ -125,7 +127,8 @@ def test_no_more_rows_than_allowed_are_decoded_at_once(tiny_model, monkeypatch):
 
 def test_sentences_of_like_length_are_decoded_together(tiny_model, monkeypatch):
     """Of four sentences, two at a time, the short ones are not padded to the long ones."""
-    shapes, start = [], type(tiny_model).start
+    shapes = []
+    start = type(tiny_model).start
     monkeypatch.setattr(type(tiny_model), "start", lambda *args: shapes.append(tuple(args[1].shape)) or start(*args))
     translate_ids(tiny_model, [[10], [11] * 9, [12], [13] * 9], Options(beam=1), batch_rows=2)
     assert sorted(shapes) == [(2, 2), (2, 10)]

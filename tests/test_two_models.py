@@ -213,7 +213,8 @@ def test_the_evaluation_against_another_model_is_sacrebleus(tiny_checkpoint, sib
                str(sibling_checkpoint)]
     assert main([*command, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    sources, references = [one for one, _ in learned_pairs], [other for _, other in learned_pairs]
+    sources = [one for one, _ in learned_pairs]
+    references = [other for _, other in learned_pairs]
     texts = [[one.best.text for one in service.translate_many(sources)] for service in (running, sibling)]
     _, wanted = PairedTest([("A", texts[0]), ("B", texts[1])], {"BLEU": sacrebleu.BLEU(), "chrF": sacrebleu.CHRF()},
                            [references], "bs", 1000)()

@@ -19,7 +19,9 @@ from xformer.explain import export
 from xformer.results import STACKS, UserError
 from xformer.strings import SPANISH
 
-S, T = 7, 5  # source pieces, and pieces that the decoder is given
+# source pieces, and pieces that the decoder is given
+S = 7
+T = 5
 SOURCE = ("▁I", "▁was", "▁wait", "ing", "▁for", "▁Tom", "</s>")
 TARGET = ("<pad>", "▁Esper", "aba", "▁a", "▁Tom")
 SMALL = {"vocab_size": 40, "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
@@ -162,7 +164,8 @@ def test_padding_is_cut_on_the_side_that_is_named(side):
 
 
 def test_the_json_of_a_pass_comes_back(running, learned_pairs, tmp_path):
-    trace, path = running.explain(learned_pairs[0][0]), tmp_path / "maps.json"
+    trace = running.explain(learned_pairs[0][0])
+    path = tmp_path / "maps.json"
     path.write_bytes(export.encode(trace, running.info, ".json"))
     for form in (path, str(path), json.loads(path.read_text(encoding="utf-8"))):
         back = xformer.view(form)

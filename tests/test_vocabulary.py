@@ -19,7 +19,8 @@ SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
 
 
 def test_the_split_of_a_text_is_the_likeliest_of_all(running):
-    [own], ways = running.split("The cat sleeps."), running.split("The cat sleeps.", 20)
+    [own] = running.split("The cat sleeps.")
+    ways = running.split("The cat sleeps.", 20)
     assert ways[0].pieces == own.pieces and len(ways) > 1
     assert [way.log_prob for way in ways] == sorted((way.log_prob for way in ways), reverse=True)
     for way in ways:
@@ -28,7 +29,8 @@ def test_the_split_of_a_text_is_the_likeliest_of_all(running):
 
 
 def test_the_nearest_pieces_have_the_greatest_cosines(running):
-    model, tokenizer = running.model, running.tokenizer
+    model = running.model
+    tokenizer = running.tokenizer
     weight = model.embedding.weight.detach().numpy().astype(float)
     weight = weight - weight.mean(axis=0)
     token = tokenizer.encode("cat")[0]
@@ -43,7 +45,8 @@ def test_the_nearest_pieces_have_the_greatest_cosines(running):
 def states(model, tokenizer, sentence, layer):
     """As the encoder computes them for one sentence alone, read by its last normalisation."""
     tokens = torch.tensor([[*tokenizer.encode(sentence), EOS]])
-    x, mask = model.embedding(tokens), torch.ones(1, 1, 1, tokens.shape[1], dtype=torch.bool)
+    x = model.embedding(tokens)
+    mask = torch.ones(1, 1, 1, tokens.shape[1], dtype=torch.bool)
     for one in model.encoder.layers[:layer]:
         x = one(x, mask)
     return model.encoder.norm(x)[0, :-1]
@@ -52,8 +55,10 @@ def states(model, tokenizer, sentence, layer):
 @pytest.mark.parametrize("layer", [0, 1, 2])
 @torch.inference_mode()
 def test_the_nearest_states_are_those_of_passes_one_by_one(running, layer):
-    model, tokenizer = running.model, running.tokenizer
-    contexts, asked = Contexts(model, tokenizer, SENTENCES), tokenizer.encode("The house sleeps.")
+    model = running.model
+    tokenizer = running.tokenizer
+    contexts = Contexts(model, tokenizer, SENTENCES)
+    asked = tokenizer.encode("The house sleeps.")
     all_states = [states(model, tokenizer, sentence, layer) for sentence in SENTENCES]
     mean = torch.cat(all_states).mean(dim=0)
     wanted = states(model, tokenizer, "The house sleeps.", layer)[1] - mean
@@ -106,7 +111,8 @@ def test_a_text_in_capitals_is_taken_apart_as_the_model_reads_it(running, learne
     read."""
     capitals = learned_pairs[0][0].upper()
     found = running.translate(capitals)
-    read, typed = running.split(found.source)[0], running.split(capitals)[0]
+    read = running.split(found.source)[0]
+    typed = running.split(capitals)[0]
     assert read.pieces == tuple(running.tokenizer.pieces(found.source_tokens)) != typed.pieces
     assert typed.text == capitals and found.source == learned_pairs[0][0]
     (how, shown), *_ = part._ways(running, read, ENGLISH)

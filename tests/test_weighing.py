@@ -26,7 +26,9 @@ from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 
 LOG2 = math.log(2)
-Q, K = torch.tensor([[[[2.0, 0], [0, 0]]]]), torch.tensor([[[[LOG2, 9], [0, 9], [2 * LOG2, 9]]]])  # d = 2
+# d = 2
+Q = torch.tensor([[[[2.0, 0], [0, 0]]]])
+K = torch.tensor([[[[LOG2, 9], [0, 9], [2 * LOG2, 9]]]])
 NEAR = {"atol": 1e-5, "rtol": 1e-5}
 
 
@@ -93,10 +95,12 @@ def sharpen(model, stack, layer, head, factor):
 @pytest.mark.parametrize(("scope", "kind"), [("head", "beta"), ("layer", "beta"), ("stack", "unscaled")])
 @pytest.mark.slow
 def test_a_factor_on_the_scores_is_one_on_the_weights_of_the_queries(tiny_model, stack, scope, kind):
-    source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
+    source = torch.randint(4, 150, (2, 6))
+    target = torch.randint(4, 150, (2, 5))
     heads = weighing.heads(tiny_model, Weighing(Head(stack, 2, 3), scope, kind, 2.5), 5)
     with torch.no_grad():
-        changed, own = tiny_model(source, target, heads=heads), tiny_model(source, target)
+        changed = tiny_model(source, target, heads=heads)
+        own = tiny_model(source, target)
         assert not torch.allclose(changed, own, atol=1e-3)
         for layer in (1, 2) if scope == "stack" else (2,):
             for head in (3,) if scope == "head" else range(1, 5):
@@ -111,7 +115,8 @@ def test_a_factor_on_the_scores_is_one_on_the_weights_of_the_queries(tiny_model,
     ("beta", lambda scores: torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1]))])
 @pytest.mark.slow
 def test_maps_and_answers_of_a_layer_follow_from_its_queries_and_keys(tiny_model, stack, kind, weights):
-    source, target = torch.randint(4, 150, (1, 6)), torch.randint(4, 150, (1, 5))
+    source = torch.randint(4, 150, (1, 6))
+    target = torch.randint(4, 150, (1, 5))
     trace = Trace(*(Record(calls=[]) for _ in results.STACKS))
     with torch.no_grad():
         tiny_model(source, target, trace, weighing.heads(tiny_model, Weighing(Head(stack, 1, 1), "stack", kind,
@@ -130,10 +135,12 @@ def test_maps_and_answers_of_a_layer_follow_from_its_queries_and_keys(tiny_model
     Weighing(Head("encoder_self", 1, 1), "stack", "queries"), Weighing(Head("decoder_self", 2, 1), "stack", "zeroed"),
     Weighing(Head("cross", 1, 1), "layer", "after")])
 def test_decoding_step_by_step_weighs_so_too(tiny_model, change):
-    source, target = torch.randint(4, 150, (1, 6)), torch.randint(4, 150, (1, 5))
+    source = torch.randint(4, 150, (1, 6))
+    target = torch.randint(4, 150, (1, 5))
     heads = weighing.heads(tiny_model, change, 5)
     with torch.inference_mode():
-        whole, cache = tiny_model(source, target, heads=heads), tiny_model.start(source, heads)
+        whole = tiny_model(source, target, heads=heads)
+        cache = tiny_model.start(source, heads)
         steps = torch.stack([tiny_model.step(token[:, None], cache) for token in target.T], dim=1)
     torch.testing.assert_close(steps, whole, **NEAR)
 
@@ -150,7 +157,8 @@ def test_a_packed_model_weighs_so_too(running, tokenizer, learned_pairs):
 
 @pytest.mark.parametrize("stack", ["decoder_self", "cross"])
 def test_a_softmax_over_queries_is_decoded_from_whole_prefixes(tiny_model, stack):
-    source, options = torch.randint(4, 150, (1, 6)), Options(beam=3, n_best=3)
+    source = torch.randint(4, 150, (1, 6))
+    options = Options(beam=3, n_best=3)
     heads = weighing.heads(tiny_model, Weighing(Head(stack, 1, 1), "stack", "queries"), 5)
     with torch.inference_mode():
         (found,) = search(weighing.WholePrefix(tiny_model, source, heads), [6], options)
@@ -165,7 +173,8 @@ def test_a_softmax_over_queries_is_decoded_from_whole_prefixes(tiny_model, stack
 @pytest.mark.parametrize("scope", ["head", "stack"])
 def test_in_half_precision_as_on_a_gpu_it_is_the_same_but_for_rounding(tokenizer, kind, scope):
     model = random_model("pre", tokenizer)
-    source, target = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([[1, 9, 10, 11]])
+    source = torch.tensor([[5, 6, 7, 8, 2]])
+    target = torch.tensor([[1, 9, 10, 11]])
     change = Weighing(Head("decoder_self", 1, 2), scope, kind, 0.5)
     with torch.inference_mode():
         wanted = model(source, target, heads=weighing.heads(model, change, 4))
@@ -236,7 +245,8 @@ def test_what_cannot_be_weighed_says_why(running, learned_pairs, change, said):
 
 
 def test_a_batch_of_betas_is_weighed_row_by_row(tiny_model):
-    source, target = torch.randint(4, 150, (1, 6)), torch.randint(4, 150, (1, 5))
+    source = torch.randint(4, 150, (1, 6))
+    target = torch.randint(4, 150, (1, 5))
     betas = torch.tensor([0.0, 2.0, math.inf])
     ones = Heads.without(tiny_model.config, [])
     heads = Heads(ones.encoder_self, ones.decoder_self, ones.cross,
@@ -258,7 +268,8 @@ def pictures(running):
 @pytest.fixture
 def answers(running, pictures, learned_pairs):
     """Both answers of the page: what is drawn first, and what comes when that is there."""
-    translation, made = running.translate(learned_pairs[0][0]), {}
+    translation = running.translate(learned_pairs[0][0])
+    made = {}
 
     def answers(**more):
         asked = {"drawer": part.ID, "translation": translation, "weigh_head": "cross.2.1", "weigh_scope": "stack",
@@ -269,7 +280,8 @@ def answers(running, pictures, learned_pairs):
 
 
 def test_both_translations_come_first_and_then_the_curve(running, answers, monkeypatch):
-    asked, ask = [], running.ask
+    asked = []
+    ask = running.ask
     monkeypatch.setattr(running, "ask", lambda question: asked.append(type(question)) or ask(question))
     first, last = answers()
     assert "β → ∞ · Cross, all layers" in first["result"] and "curve" not in first

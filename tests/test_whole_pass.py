@@ -22,7 +22,8 @@ GRAIN = 1 / 65_535
 
 def packed(service, trace, how="mean", step=1):
     passed = {side: service.ask(Follow(trace.text, trace.tokens, side)) for side in figure.SIDES}
-    embedded, forced = service.ask(EmbedSource(trace.text)), service.ask(Force(trace.text, trace.tokens))
+    embedded = service.ask(EmbedSource(trace.text))
+    forced = service.ask(Force(trace.text, trace.tokens))
     return figure.payload(trace, passed, embedded, forced, how, step)
 
 
@@ -52,7 +53,8 @@ def trace(service):
 
 
 def test_flows_are_the_attention_of_the_trace(service, trace):
-    mean, strongest = packed(service, trace), packed(service, trace, "strongest")
+    mean = packed(service, trace)
+    strongest = packed(service, trace, "strongest")
     for stack in STACKS:
         maps = trace.of(stack).probabilities
         layers, _, queries, keys = maps.shape
@@ -69,10 +71,12 @@ def test_flows_are_the_attention_of_the_trace(service, trace):
 
 @torch.inference_mode()
 def test_strips_are_the_states_of_the_model(service, trace):
-    model, strips = service.model, packed(service, trace)["strips"]
+    model = service.model
+    strips = packed(service, trace)["strips"]
     source = torch.tensor([[*service.tokenizer.encode(trace.text), EOS]])
     given = torch.tensor([[BOS, *trace.tokens]])
-    x, mask = model.embedding(source), torch.ones(1, 1, 1, source.shape[1], dtype=torch.bool)
+    x = model.embedding(source)
+    mask = torch.ones(1, 1, 1, source.shape[1], dtype=torch.bool)
     states = [x]
     for layer in model.encoder.layers:
         x = layer(x, mask)
@@ -98,7 +102,8 @@ def test_strips_are_the_states_of_the_model(service, trace):
 @torch.inference_mode()
 def test_each_step_has_the_likeliest_pieces_of_the_model(service, trace):
     steps = packed(service, trace)["steps"]
-    source, given = [*service.tokenizer.encode(trace.text), EOS], [BOS, *trace.tokens]
+    source = [*service.tokenizer.encode(trace.text), EOS]
+    given = [BOS, *trace.tokens]
     best = service.model(torch.tensor([source]), torch.tensor([given]))[0].softmax(dim=-1).topk(5)
     assert [one["p"] for one in steps] == pytest.approx([math.exp(value) for value in trace.log_probs], abs=1e-5)
     for one, values in zip(steps, best.values.tolist(), strict=True):
@@ -112,7 +117,8 @@ def test_each_step_has_the_likeliest_pieces_of_the_model(service, trace):
 
 def test_sixty_pieces_are_small(running):
     trace = running.trace(" ".join(["The cat sleeps."] * 9), " ".join(["El gato duerme."] * 9))
-    rows, columns = len(trace.source), len(trace.target)
+    rows = len(trace.source)
+    columns = len(trace.target)
     assert rows > 60 < columns
     found = packed(running, trace)
     cells = 2 * rows * rows + 2 * columns * columns + 2 * columns * rows  # two layers each
@@ -147,7 +153,9 @@ def test_text_is_text(running):
 
 def test_the_part_is_drawn_once_a_pair_and_the_open_layer_follows(running):
     pair = ("The cat sleeps.", "El gato duerme.")
-    pictures, made, trace = laid_out(running).pictures[part.ID], {}, running.trace(*pair)
+    pictures = laid_out(running).pictures[part.ID]
+    made = {}
+    trace = running.trace(*pair)
     held = {**pictures.controls.defaults(running), "trace": trace}
     first = shown(pictures, running, made=made, **held)
     assert first["picture"]["step"] == 1 and first["block"] == ""

@@ -20,7 +20,8 @@ from xformer.results import STACKS, AskWhy, SwapHeads, TellSides, UserError, Why
 from xformer.strings import ENGLISH, SPANISH
 
 PAIR = Pair.of([9, 14, 30, 22], [11, 40, 17, 25, 8])
-STEP, RIVAL = 3, 33
+STEP = 3
+RIVAL = 33
 
 
 @pytest.fixture(scope="module", params=["pre", "post"])
@@ -45,7 +46,9 @@ def test_the_parts_sum_to_the_difference_of_the_logits(model, step):
 def test_a_part_is_what_the_sum_loses_without_it(model):
     """The stream with and without what a head adds, sent on with every normalisation as it was, by hand."""
     done = [*stream.steps(model, PAIR, "decoder")]
-    one, norm = done[1], model.config.norm  # cross-attention of the first layer, its second head
+    # cross-attention of the first layer, its second head
+    one = done[1]
+    norm = model.config.norm
     columns = one.sublayer.out_proj.weight[:, 8:16]
     added = columns @ (one.record.probabilities[0][0, 1] @ one.record.calls[0].v[0, 1])[STEP]
     if norm == "post":  # after this sub-layer and after each later one
@@ -146,7 +149,8 @@ def test_each_piece_has_its_integral_in_a_bounded_number_of_passes(sharp, monkey
     slopes = torch.autograd.grad((x @ (weight[PAIR.predicted[STEP]] - weight[RIVAL])).sum(), inputs)
     for slope, one, found in zip(slopes, own, (source[1], given[1]), strict=True):
         np.testing.assert_allclose(found, (slope.mean(dim=0) * (one - average)).sum(dim=1), atol=0.12)
-    turns, widest = list[int](), why.PIECES
+    turns = list[int]()
+    widest = why.PIECES
     monkeypatch.setattr(why, "PIECES", 90)
     monkeypatch.setattr(why, "MOST", 70)
     monkeypatch.setattr(why, "NEAR", 1e-9)
@@ -162,7 +166,8 @@ def test_each_head_is_replaced_by_the_twins_alone(model, monkeypatch):
     grids, other = why.swapped(model, PAIR, STEP, RIVAL, twin)
     assert other == pytest.approx(difference(model, PAIR._replace(source=twin)), abs=1e-5)
     assert [grids[stack].shape for stack in STACKS] == [(2, 4)] * 3
-    answers, attend = [], transformer.attend
+    answers = []
+    attend = transformer.attend
 
     def kept(*given):
         y, probabilities = attend(*given)
@@ -171,7 +176,8 @@ def test_each_head_is_replaced_by_the_twins_alone(model, monkeypatch):
 
     monkeypatch.setattr(transformer, "attend", kept)
     difference(model, PAIR._replace(source=twin))
-    theirs, order = answers[:], [("encoder_self", 0), ("encoder_self", 1), ("decoder_self", 0), ("cross", 0),
+    theirs = answers[:]
+    order = [("encoder_self", 0), ("encoder_self", 1), ("decoder_self", 0), ("cross", 0),
                                  ("decoder_self", 1), ("cross", 1)]
     for number, (stack, layer) in enumerate(order):
         for head in range(4):
@@ -198,11 +204,13 @@ def test_what_comes_from_which_side_by_hand(model):
     recorded = Trace(*(transformer.Record(calls=[]) for _ in STACKS))
     with torch.inference_mode():
         model(torch.tensor([PAIR.source]), torch.tensor([PAIR.given]), recorded)
-        first, layer = recorded.encoder_self.calls[0], model.encoder.layers[0]
+        first = recorded.encoder_self.calls[0]
+        layer = model.encoder.layers[0]
         x = model.embedding(torch.tensor([PAIR.source]))[0]
         wanted = torch.zeros(5, 5)
         for q in range(5):
-            w_o, maps = layer.self_attention.out_proj.weight, recorded.encoder_self.probabilities[0][0]
+            w_o = layer.self_attention.out_proj.weight
+            maps = recorded.encoder_self.probabilities[0][0]
             parts = [sum(maps[h, q, k] * w_o[:, 8 * h:8 * h + 8] @ first.v[0, h, k] for h in range(4))
                      for k in range(5)]
             parts[q] = parts[q] + x[q]
@@ -210,7 +218,8 @@ def test_what_comes_from_which_side_by_hand(model):
             if model.config.norm == "post":
                 norm = layer.self_residual.norm
                 scale = norm.weight / torch.sqrt(whole.var(correction=0) + norm.eps)
-                parts, whole = [(part - part.mean()) * scale for part in parts], norm(whole)
+                parts = [(part - part.mean()) * scale for part in parts]
+                whole = norm(whole)
             near = torch.stack([(whole.abs().sum() - (whole - part).abs().sum()).clamp(min=0) for part in parts])
             wanted[q] = near / near.sum()
     torch.testing.assert_close(why.near(next(stream.steps(model, PAIR, "encoder"))), wanted, atol=1e-5, rtol=0)

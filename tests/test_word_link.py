@@ -39,7 +39,8 @@ def test_two_words_stand_in_these_stacks(text, wanted):
 
 
 def test_the_grid_holds_the_share_of_whole_words_in_every_head(trace):
-    dog, bread = place(trace, "dog"), place(trace, "bread")
+    dog = place(trace, "dog")
+    bread = place(trace, "bread")
     values = figures.grid(trace, "encoder_self", Lock(bread, dog))
     rows, columns = (figures.group_of(trace, word) for word in (bread, dog))
     wanted = trace.encoder_self[:, :, rows][:, :, :, columns].sum(axis=-1).mean(axis=-1)
@@ -48,8 +49,10 @@ def test_the_grid_holds_the_share_of_whole_words_in_every_head(trace):
 
 
 def test_each_head_of_the_cross_attention_is_read_as_it_aligns(trace):
-    perro, dog = place(trace, "perro", "target"), place(trace, "dog")
-    rows, columns = figures.group_of(trace, perro), figures.group_of(trace, dog)
+    perro = place(trace, "perro", "target")
+    dog = place(trace, "dog")
+    rows = figures.group_of(trace, perro)
+    columns = figures.group_of(trace, dog)
     values = figures.grid(trace, "cross", Lock(perro, dog), [Head("cross", 1, 2)])
     of_head = trace.cross[..., columns].sum(axis=-1)
     assert values[0, 1] == pytest.approx(of_head[0, 1, rows].mean(), abs=1e-6)
@@ -92,7 +95,8 @@ def test_a_word_in_bytes_is_chosen_by_its_characters(trace):
 
 def test_a_word_is_found_again_in_another_pass(running, trace, learned_pairs):
     other = running.explain("The cat eats the bread.")
-    dog, bread = place(trace, "dog"), place(trace, "bread")
+    dog = place(trace, "dog")
+    bread = place(trace, "bread")
     assert figures.text_of(other, figures.moved(dog, trace, other)) == "cat"
     assert figures.text_of(other, figures.moved(bread, trace, other)) == "bread"
     assert figures.moved(("source", 99), trace, other) is None
@@ -116,7 +120,8 @@ def test_the_part_shows_both_ways_of_two_english_words_and_each_cell_opens_its_h
 
 
 def test_what_is_put_in_a_words_place_stays_when_the_same_pair_is_drawn_again(running, trace):
-    ask, lock = Ask.always(running, ENGLISH), lock_of(trace, "bread", "dog")
+    ask = Ask.always(running, ENGLISH)
+    lock = lock_of(trace, "bread", "dog")
     asked = {"trace": trace, "lock": lock}
     first = ask.answer(tab.draw, **asked)
     again = ask.answer(tab.draw, **asked, drawn=first["drawn"])

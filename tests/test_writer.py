@@ -44,7 +44,8 @@ def test_each_place_has_its_likeliest_pieces_and_its_entropy(writer):
 
 
 def test_nothing_before_a_place_changes_with_what_follows_it(writer):
-    short, long = writer.read("A dull film"), writer.read(TEXT)
+    short = writer.read("A dull film")
+    long = writer.read(TEXT)
     count = len(short.tokens)
     assert long.tokens[:count] == short.tokens
     assert long.log_probs[:count] == pytest.approx(short.log_probs, abs=1e-5)
@@ -90,7 +91,8 @@ def test_chances_are_those_of_a_readable_computation(options):
             wanted[token] = math.exp(value / options.temperature) if options.sampling else math.exp(value)
     order = sorted(wanted, key=lambda token: -wanted[token])
     kept = order[:1] if not options.sampling else order[:options.top_k or None]
-    total, nucleus = sum(wanted[token] for token in kept), []
+    total = sum(wanted[token] for token in kept)
+    nucleus = []
     for token in kept:
         if not nucleus or sum(wanted[one] for one in nucleus) / total < options.top_p:
             nucleus.append(token)

@@ -49,7 +49,8 @@ class Linear(nn.Linear):
 
     def pack(self, quantised: bool) -> None:
         """Make inference faster, see `Packable.pack`."""
-        self.products, self.quantised = {(0, None): Product(self.weight, self.bias, quantised)}, quantised
+        self.products = {(0, None): Product(self.weight, self.bias, quantised)}
+        self.quantised = quantised
         self.products[0, None].measure()
 
 
@@ -70,7 +71,10 @@ def flatten(stack: Any) -> Function:
     def normalise(norm: nn.Module) -> Any:
         if not isinstance(norm, nn.LayerNorm):
             return norm
-        shape, weight, bias, eps = list(norm.normalized_shape), norm.weight.detach(), norm.bias.detach(), norm.eps
+        shape = list(norm.normalized_shape)
+        weight = norm.weight.detach()
+        bias = norm.bias.detach()
+        eps = norm.eps
         return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
 
     def residual(of: Any, sublayer: Function) -> Function:
@@ -80,7 +84,9 @@ def flatten(stack: Any) -> Function:
         return lambda x, *given: norm(x + sublayer(x, *given))
 
     def self_attention(of: Any) -> Function:
-        w_qkv, w_o, heads = of.in_proj.product(), of.out_proj.product(), of.n_heads
+        w_qkv = of.in_proj.product()
+        w_o = of.out_proj.product()
+        heads = of.n_heads
 
         def attend(x: Tensor, mask: Tensor | None, past: PastKeyValues | None) -> Tensor:
             projected = w_qkv(x, True).view(*x.shape[:2], 3, heads, -1).permute(2, 0, 3, 1, 4)  # [3, N, H, L, d]
@@ -89,7 +95,9 @@ def flatten(stack: Any) -> Function:
         return attend
 
     def cross_attention(of: Any) -> Function:
-        w_q, w_o, heads = of.in_proj.product(last=of.d_model), of.out_proj.product(), of.n_heads
+        w_q = of.in_proj.product(last=of.d_model)
+        w_o = of.out_proj.product()
+        heads = of.n_heads
 
         def attend(x: Tensor, memory: Memory) -> Tensor:
             k, v = memory.keys_values
@@ -98,10 +106,13 @@ def flatten(stack: Any) -> Function:
         return attend
 
     def feed_forward(of: Any) -> Function:
-        inner, outer, activation = of.inner.product(), of.outer.product(), of.activation
+        inner = of.inner.product()
+        outer = of.outer.product()
+        activation = of.activation
         return lambda x: outer(activation(inner(x, True)), True)
 
-    layers, finish = [], normalise(stack.norm)
+    layers = []
+    finish = normalise(stack.norm)
     for one in stack.layers:
         cross = hasattr(one, "cross_attention") and residual(one.cross_residual, cross_attention(one.cross_attention))
         layers.append((residual(one.self_residual, self_attention(one.self_attention)), cross,
@@ -151,7 +162,9 @@ class Packable(nn.Module):
         for mine, its in reversed([*zip(self.modules(), twin.modules(), strict=True)]):  # a stack after its layers
             if isinstance(mine, Linear) and isinstance(its, Linear):
                 mine.pack(quantised)
-                its.products, its.quantised, its.steps = mine.products, quantised, True
+                its.products = mine.products
+                its.quantised = quantised
+                its.steps = True
             if isinstance(its, Stack):
                 its.flat = flatten(its)
         twin.steps = True

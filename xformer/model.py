@@ -291,7 +291,8 @@ class Attention(nn.Module):
         """
         if memory is None:
             projected = self.split(self.in_proj(x))  # [3, B, H, Q, d]
-            q, new = projected[0], projected[1:]
+            q = projected[0]
+            new = projected[1:]
             k, v = past.extend(new) if past is not None else new
         else:
             shared = x.view(memory.shape[1], -1, self.d_model)  # [B, n Q, D]: their queries do not see each other
@@ -365,8 +366,10 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.self_attention, self.self_residual = Attention(config), Residual(config)
-        self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
+        self.self_attention = Attention(config)
+        self.self_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_residual = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, past: PastKeyValues | None = None, record: Record | None = None,
                 heads: LayerHeads | None = None) -> Tensor:
@@ -380,9 +383,12 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.self_attention, self.self_residual = Attention(config), Residual(config)
-        self.cross_attention, self.cross_residual = Attention(config), Residual(config)
-        self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
+        self.self_attention = Attention(config)
+        self.self_residual = Residual(config)
+        self.cross_attention = Attention(config)
+        self.cross_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_residual = Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, memory: Memory, past: PastKeyValues | None = None,
                 records: tuple[Record | None, Record | None] = (None, None),
@@ -456,7 +462,8 @@ class Embedding(nn.Module):
 
         positions [length, D]: what to add instead of the model's own table.
         """
-        end, table = offset + tokens.shape[1], self.positions if positions is None else positions
+        end = offset + tokens.shape[1]
+        table = self.positions if positions is None else positions
         if end > len(table):
             raise ValueError(f"a sequence of {end} pieces is longer than the {len(table)} positions "
                              f"of this model; shorten it")
@@ -580,7 +587,8 @@ class Transformer(EncoderStack):
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
-        model, steps = self.stepping, tokens.shape[1]
+        model = self.stepping
+        steps = tokens.shape[1]
         mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
         x = model.embedding(tokens, offset=cache.length, positions=cache.positions)
         cache.length += steps

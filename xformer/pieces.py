@@ -4,7 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
+PAD = 0
+UNK = 1
+BOS = 2
+EOS = 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # SentencePiece's pieces for characters that have none

@@ -130,7 +130,8 @@ class Product:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, quantised: bool = False) -> None:
-        self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
+        self.weight = weight.detach()
+        self.bias = None if bias is None else bias.detach()
         self.quantised = quantised
         self.exact = not quantised and torch.equal(self.weight.half().float(), self.weight)
         self._by_rows: dict[int, Multiply] = {}  # of x

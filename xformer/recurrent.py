@@ -58,13 +58,16 @@ class GRU(nn.Module):
         """width: of an input. states: H, of a state."""
         super().__init__()
         self.states = states
-        self.of_input, self.of_state = Linear(width, 3 * states), Linear(states, 3 * states)  # rows of r, z, n
+        # rows of r, z, n
+        self.of_input = Linear(width, 3 * states)
+        self.of_state = Linear(states, 3 * states)
 
     def step(self, projected: Tensor, state: Tensor) -> Tensor:
         """of_input(x) [..., 3 H] and the state [..., H] -> the next state [..., H]"""
         h_r, h_z, h_n = self.of_state(state).chunk(3, dim=-1)
         x_r, x_z, x_n = projected.chunk(3, dim=-1)
-        reset, kept = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+        reset = torch.sigmoid(x_r + h_r)
+        kept = torch.sigmoid(x_z + h_z)
         new = torch.tanh(x_n + reset * h_n)
         return new + kept * (state - new)
 
@@ -96,7 +99,8 @@ class RecurrentEncoder(nn.Module):
         last = []
         for i, (there, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             x = dropout(x, self.p, self.training) if i else x
-            (left, at_end), (right, at_start) = there(x, mask), back(x, mask, backward=True)
+            left, at_end = there(x, mask)
+            right, at_start = back(x, mask, backward=True)
             x = torch.cat((left, right), dim=-1)
             last.append(torch.cat((at_end, at_start), dim=-1))
         return x, last
@@ -182,12 +186,14 @@ class RecurrentTranslator(Network):
             context = answer.reshape(x.shape)
             if record is not None:
                 record.probabilities.append(weights[:, None])  # [B, 1, n, S]
-        states, below = [], torch.cat((x, context), dim=-1)
+        states = []
+        below = torch.cat((x, context), dim=-1)
         for i, (layer, state) in enumerate(zip(self.layers, at.states, strict=True)):
             below = dropout(below, self.config.dropout, self.training) if i else below
             below = layer.step(layer.of_input(below), state)  # type: ignore[operator]
             states.append(below)
-        at.states, at.length = states, at.length + 1
+        at.states = states
+        at.length = at.length + 1
         read = torch.tanh(self.readout(torch.cat((below, context, x), dim=-1)))
         return dropout(read, self.config.dropout, self.training)
 
@@ -196,7 +202,8 @@ class RecurrentTranslator(Network):
         """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]. Raises ValueError where
         heads or positions are given: there are none to switch off or to replace."""
         refuse(heads, positions)
-        at, x = self.encode(source), self.embed(target)
+        at = self.encode(source)
+        x = self.embed(target)
         record = Record() if trace else None
         read = torch.stack([self.advance(x[:, i], at, record) for i in range(x.shape[1])], dim=1)
         if trace and record and record.probabilities:

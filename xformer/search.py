@@ -161,13 +161,17 @@ class _Search:
     def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
                  device: torch.device, grows: bool = False) -> None:
         """grows: whether all hypotheses that the beam considers are recorded, of a single sentence."""
-        self.grows, self.branches = grows, list[Branch]()
+        self.grows = grows
+        self.branches = list[Branch]()
         self.rows: list[int | None] = [None]  # in `branches`: the hypotheses that the newest step continues
-        self.scorer, self.options, self.device = scorer, options, device
+        self.scorer = scorer
+        self.options = options
+        self.device = device
         self.width = options.n_best if options.sampling else options.beam
         self.most = options.beam if grows else options.n_best  # ended hypotheses that are kept of a sentence
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
-        self.max_lengths, self.prefixes = max_lengths, prefixes
+        self.max_lengths = max_lengths
+        self.prefixes = prefixes
         self.history = list[_Step]()
         self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]  # of each sentence, best first
         # On the CPU, so that a seed draws the same on every device.
@@ -195,7 +199,8 @@ class _Search:
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:
         """List each row's possible next tokens [N, C], their log-probabilities [N, C], and the row's alternatives."""
-        position, vocabulary = len(self.history), logits.shape[1]
+        position = len(self.history)
+        vocabulary = logits.shape[1]
         scores = logits.log_softmax(dim=1)
         scores[:, PAD:BOS + 1:BOS - PAD] = -torch.inf  # neither PAD nor BOS is ever part of a sentence
         # The 2K best continuations of a sentence are among the 2K best of its single rows.
@@ -207,14 +212,16 @@ class _Search:
             choices = self._sample(scores, alive)
             log_probs = scores.gather(1, choices)
         else:
-            choices, log_probs = top_tokens[:, :2 * self.width], top[:, :2 * self.width]
+            choices = top_tokens[:, :2 * self.width]
+            log_probs = top[:, :2 * self.width]
         forced = [p[position] if position < len(p) else -1 for p in (self.prefixes[s] for s in alive)]
         if max(forced) >= 0:  # the prefix's token is the only choice; it keeps its true log-probability
             rows = len(logits) // len(alive)  # of a sentence
             given = torch.tensor(forced, device=self.device).repeat_interleave(rows)[:, None]  # [N, 1]
             only = torch.full_like(log_probs, -torch.inf)
             only[:, :1] = scores.gather(1, given.clamp(min=0))
-            choices, log_probs = torch.where(given >= 0, given, choices), torch.where(given >= 0, only, log_probs)
+            choices = torch.where(given >= 0, given, choices)
+            log_probs = torch.where(given >= 0, only, log_probs)
         return choices, log_probs, alternatives
 
     def _sample(self, scores: Tensor, alive: list[int]) -> Tensor:
@@ -236,17 +243,23 @@ class _Search:
         choices, log_probs, totals: [N, C], of the rows of the B sentences that are alive, R = N / B of each.
         """
         # 1) Rank the candidates of each sentence: P of its R C, best first. Samples are not compared.
-        width, per_row = self.width, choices.shape[1]  # K, C
+        # K, C
+        width = self.width
+        per_row = choices.shape[1]
         rows = len(choices) // len(alive)  # R; at the first step of a beam 1, later K
         order: list[Any] = [range(rows * per_row)] * len(alive)  # [B][P]; of samples, where C is 1, and of a single row
         if rows > 1 and not self.options.sampling:
             order = totals.view(len(alive), -1).topk(min(2 * width, rows * per_row), dim=1).indices.tolist()
 
         # 2) Read what stands there, as lists [N][C].
-        read_tokens, read_log_probs, read_totals = choices.tolist(), log_probs.tolist(), totals.tolist()
+        read_tokens = choices.tolist()
+        read_log_probs = log_probs.tolist()
+        read_totals = totals.tolist()
 
         # 3) Of each sentence the K best that have not ended live on, unless its search is over.
-        kept, still = list[Continuation](), list[int]()  # rows, and which of the B sentences
+        # rows, and which of the B sentences
+        kept = list[Continuation]()
+        still = list[int]()
         self.history.append(_Step(kept, alternatives))
         for b, sentence in enumerate(alive):
             places = [(b * rows + place // per_row, place % per_row) for place in order[b]]
@@ -269,7 +282,8 @@ class _Search:
     def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
         """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
         at_limit = len(self.history) == self.max_lengths[sentence]
-        lives, kept = list[Continuation](), list[int | None]()
+        lives = list[Continuation]()
+        kept = list[int | None]()
         for rank, (row, token, log_prob, total) in enumerate(candidates):
             fate = "dropped"
             if len(lives) == self.width:
@@ -290,7 +304,8 @@ class _Search:
 
     def _is_done(self, sentence: int, best: float) -> bool:
         """Tell whether a sentence's search is over; best: the largest sum of log-probabilities that goes on."""
-        ended, options = self.ended[sentence], self.options
+        ended = self.ended[sentence]
+        options = self.options
         if best == -math.inf:  # no hypothesis goes on
             return True
         if not self.bounded:
@@ -308,7 +323,8 @@ class _Search:
     def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> bool:
         """Store a hypothesis that ends with `token`, chosen at the newest step as the continuation of `row`; return
         whether it is among the best."""
-        ended, score = self.ended[sentence], self._score(total)
+        ended = self.ended[sentence]
+        score = self._score(total)
         if self.bounded and len(ended) == self.most:
             if score <= ended[-1].score:
                 return False

@@ -87,7 +87,8 @@ def _texts(code: str, source: str, target: str) -> dict[str, str]:
             raise ValueError(f"{path} has texts of another file too: {', '.join(twice)}")
         texts |= own
     names = Locale(code).languages
-    reads, writes = names.get(source, source), names.get(target, target)
+    reads = names.get(source, source)
+    writes = names.get(target, target)
     return {key: text.replace("{reads}", reads).replace("{writes}", writes) for key, text in texts.items()}
 
 

@@ -21,7 +21,9 @@ from xformer.results import Message, UserError, refusing
 # addresses, formulas and quotation. Everything else can be spelled in bytes.
 LETTERS = [chr(code) for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))]
 SIGNS = "“”„‘’‚–—†•€₹ẞ←→↑↓−≤≥≠≈∞√∑∫παβγδελθσφωΔΣΩ‰′″⁄"
-NORMAL, BYTE = 1, 6  # kinds of pieces in sentencepiece_model.proto
+# kinds of pieces in sentencepiece_model.proto
+NORMAL = 1
+BYTE = 6
 SIDES = ("tokenizer.model", "target.model")  # files of the two vocabularies of an imported model
 JOINT = "pieces.json"  # and of what joins them
 CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a text
@@ -47,7 +49,8 @@ class Tokenizer:
     @staticmethod
     def load(path: Path) -> Tokenizer:
         """Read tokenizer.model, and what stands beside it of an imported model. Raises ValueError where it is none."""
-        joint, target = path.with_name(JOINT), path.with_name(SIDES[1])
+        joint = path.with_name(JOINT)
+        target = path.with_name(SIDES[1])
         if not joint.is_file():
             return Tokenizer(path.read_bytes())
         models = [path.read_bytes(), *([target.read_bytes()] if target.is_file() else [])]
@@ -158,17 +161,22 @@ class JointTokenizer(Tokenizer):
         translation ("forced") begin where none is typed. Raises ValueError where it does not.
         """
         held = joint if isinstance(joint, dict) else {}
-        pieces, codes = held.get("pieces"), [held.get(key) for key in ("opening", "forced")]
+        pieces = held.get("pieces")
+        codes = [held.get(key) for key in ("opening", "forced")]
         if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
             raise ValueError(f"{JOINT} has no list of pieces")
         if pieces[:len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(pieces):
             raise ValueError(f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once")
         self._sides = [_processor(model) for model in models]
-        self.models, self._joint, self._pieces = tuple(models), joint, pieces
-        self.model, self._sp = models[0], self._sides[0]
+        self.models = tuple(models)
+        self._joint = joint
+        self._pieces = pieces
+        self.model = models[0]
+        self._sp = self._sides[0]
         self._rows = {piece: row for row, piece in enumerate(pieces)}
         self._opening, self._forced = (code or "" for code in codes)
-        usual, listed = self._forced or self._opening, [piece for piece in pieces if CODE.fullmatch(piece)]
+        usual = self._forced or self._opening
+        listed = [piece for piece in pieces if CODE.fullmatch(piece)]
         self.codes = tuple(sorted(listed, key=lambda code: code != usual))  # the usual one first
         if strange := [code for code in codes if code and code not in self.codes]:
             raise ValueError(f"{JOINT} begins with {strange[0]!r}, which is no language's code among its pieces")

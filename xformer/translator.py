@@ -28,7 +28,8 @@ class CachedScorer:
 
     def __init__(self, model: Translator, cache: Any) -> None:
         """cache: the result of `model.start`."""
-        self.model, self.cache = model, cache
+        self.model = model
+        self.cache = cache
 
     def __call__(self, tokens: Tensor) -> Tensor:
         return self.model.step(tokens, self.cache)

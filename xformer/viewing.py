@@ -18,7 +18,8 @@ from xformer.results import STACKS, Trace, UserError, refusing, unread
 
 NAMES = {"encoder_self": "encoder_attentions", "decoder_self": "decoder_attentions", "cross": "cross_attentions"}
 SIDES = {"encoder_self": ("tokens", "tokens"), "decoder_self": ("target", "target"), "cross": ("target", "tokens")}
-NOTHING, NO_NORMS = np.empty((0, 0, 0, 0), np.float32), np.empty((0, 0, 0), np.float32)
+NOTHING = np.empty((0, 0, 0, 0), np.float32)
+NO_NORMS = np.empty((0, 0, 0), np.float32)
 FAR = 1e-2  # from 1, of the sum of a row; half precision rounds
 MOST = 16_000_000  # numbers of a page, which then has 85 MB
 MOST_BYTES = 12 * MOST  # of a JSON file: MOST numbers of six digits
@@ -49,14 +50,16 @@ def view(attentions: Any, tokens: Sequence[str] | None = None, target: Sequence[
     given = {stack: held[name] if held[stack] is None else held[stack] for stack, name in NAMES.items()}
     maps = {stack: _maps(stack, layers, batch) for stack, layers in given.items() if _is_there(layers)}
     if _is_there(lone := held["attentions"]):
-        array, read = _maps("attentions", lone, batch), pieces["tokens"] or pieces["target"]
+        array = _maps("attentions", lone, batch)
+        read = pieces["tokens"] or pieces["target"]
         n = len(read) or array.shape[-1]
         own = array[..., -n:, -n:] if padding == "left" else array[..., :n, :n]
         sees_later = not maps and np.triu(own, 1).any()
         stack = "cross" if array.shape[-2] != array.shape[-1] else "encoder_self" if sees_later else "decoder_self"
         if stack == "decoder_self" and not maps:
             pieces |= {"tokens": (), "target": read}
-        maps[stack], given[stack] = array, lone
+        maps[stack] = array
+        given[stack] = lone
     if not maps:
         raise UserError('There are no attentions in this output; load the model with attn_implementation="eager", and '
                         "call it with output_attentions=True.")
@@ -123,7 +126,8 @@ def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
 def _fitted(name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[str], padding: str) -> np.ndarray:
     """Leave padding out of maps (layers, H, Q, K); refuse what its pieces do not fit, or no probability."""
     for axis, pieces, what in ((-2, rows, "queries"), (-1, keys, "keys")):
-        size, kept = array.shape[axis], len(pieces) or array.shape[axis]
+        size = array.shape[axis]
+        kept = len(pieces) or array.shape[axis]
         if size < kept or (size > kept and padding not in ("left", "right")):
             raise UserError(f"{name} has {size} {what} for {kept} pieces; name all that the model was given, special "
                             'ones too, or say padding="right" (or "left") if the rest is padding.')

@@ -41,7 +41,8 @@ def lengths(args: argparse.Namespace) -> None:
     """Translate what the model reads of a file of pairs and score it by the number of its pieces, beside how many
     sentences of that length the model has learned from."""
     from research import fits
-    options, pairs = search_options(args, alternatives=0), [pair for file in args.pairs for pair in read_pairs(file)]
+    options = search_options(args, alternatives=0)
+    pairs = [pair for file in args.pairs for pair in read_pairs(file)]
     training = _training_pairs(args.train) if args.train else None
     service = opened(args, args.precision)
     scores = fits.score_lengths(service, pairs, options, training)
@@ -67,7 +68,8 @@ def guesses(args: argparse.Namespace) -> None:
     """Find the mean log-probability of pieces below which page, API and command say that the model is guessing: the
     bound marks less than --share of held-out sentences. Count how many wrong translations it catches."""
     from research import fits
-    options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
+    options = search_options(args, alternatives=0)
+    pairs = read_pairs(args.pairs)
     service = opened(args, args.precision)
     scores = fits.fit_guesses(service, pairs, options, args.share, args.least)
     said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
@@ -78,7 +80,8 @@ def guesses(args: argparse.Namespace) -> None:
 def memory(args: argparse.Namespace) -> None:
     """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have as many pieces."""
     from research import fits
-    pairs, service = read_pairs(args.pairs), opened(args, args.precision)
+    pairs = read_pairs(args.pairs)
+    service = opened(args, args.precision)
     scores = [asdict(one) for one in fits.score_memory(service, pairs, search_options(args, alternatives=0))]
     found = {"scores": scores, "beam": args.beam, "identity": service.info.identity}
     tell(args, [*map(str, scores)], "memory", found, service)
@@ -88,7 +91,8 @@ def quality(args: argparse.Namespace) -> None:
     """Fit to held-out pairs, by log-probabilities, pieces and length, how many translations like one say what was
     meant; each tenth of them tests a fit to the other nine."""
     from research import fits
-    options, sets = search_options(args, alternatives=0), {set_name(file): read_pairs(file) for file in args.pairs}
+    options = search_options(args, alternatives=0)
+    sets = {set_name(file): read_pairs(file) for file in args.pairs}
     service = opened(args, args.precision)
     with plainly():
         found = fits.fit_quality(service, sets, options)

@@ -10,7 +10,8 @@ from xformer.results import refusing
 from xformer.strings import ASSETS
 from xformer.training.options import LARGEST_SEED
 
-RUNS, PRETRAINING = ASSETS / "runs.json", ASSETS / "pretraining.json"
+RUNS = ASSETS / "runs.json"
+PRETRAINING = ASSETS / "pretraining.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:

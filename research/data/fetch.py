@@ -53,7 +53,9 @@ def _received(url: str, timeout: float) -> Iterator[bytes]:
     """Yield the bytes of an address in pieces, under a bar of progress."""
     with _open(url, timeout) as response:
         length = response.headers.get("Content-Length", "")
-        name, total, done = PurePosixPath(url).name, int(length) if length.isdecimal() else None, 0
+        name = PurePosixPath(url).name
+        total = int(length) if length.isdecimal() else None
+        done = 0
         try:
             with tqdm(total=total, unit="B", unit_scale=True, desc=name, dynamic_ncols=True, disable=None) as bar:
                 while piece := response.read(PIECE):
@@ -186,11 +188,13 @@ class FetchedPairs:
 def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
     written.tsv.xz, the pairs that come with the program. Raises UserError; the folder is then as it was."""
-    out, url = download.out, download.url
+    out = download.out
+    url = download.url
     excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
     with staged(out, FILES) as new:
         archive = new / "archive.zip"
-        digest, size = fetch_file(url, archive), archive.stat().st_size
+        digest = fetch_file(url, archive)
+        size = archive.stat().st_size
         archived, unreadable = parse_anki(unzip(archive, "spa.txt", url))
         if not archived:
             raise UserError(f"spa.txt in the archive from {url} has no line of English, a tab, Spanish; {OTHER}.")

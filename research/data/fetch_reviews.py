@@ -44,7 +44,8 @@ def read_archive(archive: Path, source: str) -> Reviews:
     Nothing is extracted: only members of a known name and a bounded size are read, and where the archive would put them
     does not matter.
     """
-    reviews, unpacked = Reviews({folder: {} for folder in FOLDERS}, {}), 0
+    reviews = Reviews({folder: {} for folder in FOLDERS}, {})
+    unpacked = 0
     with (refusing((tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError), lambda error: (
             f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); run the "
             f"command again, {BY_HAND}.")),
@@ -155,7 +156,9 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
 def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
     Raises UserError; the folder is then as it was."""
-    out, (imdb, sst), seed = download.out, download.urls, download.seed
+    out = download.out
+    imdb, sst = download.urls
+    seed = download.seed
     with staged(out, FILES) as new:
         digests = [fetch_file(imdb, new / "imdb"), fetch_file(sst, new / "sst")]
         train, validation, test, unlabelled = split_reviews(read_archive(new / "imdb", imdb), seed)

@@ -44,7 +44,8 @@ class Autoencoder(EncoderStack):
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__(config)
-        self.pooling, self.writer = Pooling(config), Encoder(replace(config, n_layers=1))
+        self.pooling = Pooling(config)
+        self.writer = Encoder(replace(config, n_layers=1))
         self.initialise()
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -71,7 +72,8 @@ def log_likelihoods(model: LanguageModel, examples: Sequence[Example]) -> Tensor
     found = []
     for first in range(0, len(examples), 32):
         tokens = pad([pieces.tolist() for _, pieces in examples[first:first + 32]], CPU)
-        logits, wanted = model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:]
+        logits = model(tokens[:, :-1]).flatten(0, 1)
+        wanted = tokens[:, 1:]
         costs = F.cross_entropy(logits, wanted.flatten(), ignore_index=PAD, reduction="none")
         found.append(-costs.view(wanted.shape).sum(1))
     return torch.cat(found)
@@ -87,18 +89,21 @@ class Study:
 
     def __init__(self, options: PretrainingRuns, texts: Sequence[str], train: Sequence[Labelled],
                  held_out: Sequence[Labelled], folder: Path) -> None:
-        self.options, known = options, folder / "tokenizer.model"
+        self.options = options
+        known = folder / "tokenizer.model"
         if not known.is_file():
             folder.mkdir(parents=True, exist_ok=True)
             checkpoint.write(known, learn_vocabulary(texts[:4_000], options.vocabulary, 0).model)
         self.tokenizer = Tokenizer.load(known)
         self.train, self.held_out = (encode_rows(self.tokenizer, rows, options.length) for rows in (
             drawn(train, min(1.0, options.reviews / len(train)), 0), held_out))
-        self.learned, unlabelled = dict[str, dict[str, Any]](), list[Example]()
+        self.learned = dict[str, dict[str, Any]]()
+        unlabelled = list[Example]()
         for kind in ("language", "autoencoder"):
             if not (path := folder / f"{kind}.pt").is_file():
                 unlabelled = unlabelled or encode_rows(self.tokenizer, [(0, text) for text in texts], options.length)
-                began, (model, loss) = time.process_time(), self.fit(kind, unlabelled, options.pretraining, 0)
+                began = time.process_time()
+                model, loss = self.fit(kind, unlabelled, options.pretraining, 0)
                 seconds = round(time.process_time() - began, 1)
                 torch.save({"weights": model.state_dict(), "loss": loss, "seconds": seconds}, path.with_suffix(".new"))
                 path.with_suffix(".new").replace(path)
@@ -107,7 +112,8 @@ class Study:
     def fit(self, kind: str, examples: Sequence[Example], steps: int, seed: int, begun: str = "") -> tuple[Any, float]:
         """Train a "classifier", a "language" model or an "autoencoder" whose weights are drawn by the seed, but for
         those that `begun` has learned; -> it, its weights averaged, and its last loss, in nats a text or a piece."""
-        how, rows = self.options, self.options.rows
+        how = self.options
+        rows = self.options.rows
         shape: dict[str, Any] = {
             "vocab_size": len(self.tokenizer), "d_model": how.d_model, "n_heads": 4, "n_layers": how.layers,
             "d_ff": 4 * how.d_model, "dropout": 0.1, "max_length": how.length}
@@ -129,7 +135,9 @@ class Study:
 
     def run(self, kind: str, share: float, seed: int) -> PretrainingRun:
         """Learn from a share of the labels, and judge the held-out reviews."""
-        began, examples, steps = time.process_time(), drawn(self.train, share, seed), self.options.steps
+        began = time.process_time()
+        examples = drawn(self.train, share, seed)
+        steps = self.options.steps
         if kind in BEGINNINGS:
             model, loss = self.fit("classifier", examples, steps, seed, "" if kind == "nothing" else kind)
             judged, _ = read(model, [pieces.tolist() for _, pieces in self.held_out])
@@ -155,7 +163,8 @@ def record(options: PretrainingRuns, texts: Sequence[str], train: Sequence[Label
         recorded.check_options(out, kept.about, asked)
     keep_memory()
     texts = texts[:options.pretraining * options.rows]
-    study, done = Study(options, texts, train, held_out, out.with_suffix("")), list(kept.runs if kept else ())
+    study = Study(options, texts, train, held_out, out.with_suffix(""))
+    done = list(kept.runs if kept else ())
     about = {**asked, "all_labels": len(study.train), "unlabelled": len(texts), "pretrained": {
         kind: {name: found[name] for name in ("loss", "seconds")} for kind, found in study.learned.items()}}
     for share, seed, kind in GRID:

@@ -48,7 +48,9 @@ def run(study: StudyRuns, settings: RunSettings, tokenizer: Tokenizer, train: Se
     before = after = parts.depths(task, probe, device)
     torch.manual_seed(settings.seed)
     floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
-    began, scores, held_out = time.monotonic(), list[tuple[int, float, float]](), list[float]()
+    began = time.monotonic()
+    scores = list[tuple[int, float, float]]()
+    held_out = list[float]()
     every = max(1, settings.steps // study.scored)
 
     def course(ended: str) -> TrainingCourse:
@@ -73,7 +75,8 @@ def record(study: StudyRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Pa
            ) -> Iterator[TrainingCourse]:
     """Make every run of a seed that the file `out` does not hold whole already, and write it there as it comes; yield
     what is written. Raises UserError where the file holds something else."""
-    train, dev = short(train, study.words, study.pairs), short(dev, study.words, study.dev)
+    train = short(train, study.words, study.pairs)
+    dev = short(dev, study.words, study.dev)
     if not (train and dev):
         raise UserError(f"There is no pair of at most {study.words} English words to learn from, or to score with; "
                         f"give more of them, or longer ones with --words.")

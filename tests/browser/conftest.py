@@ -35,7 +35,10 @@ def visits(chromium, person, address):
     """`open_page(path, width)` opens one more page, in another browser where `somebody_else` comes, and waits until it
     is idle; `early`: only until a translation is there. `before`: is called with the page before it opens. At the end
     nothing may have gone wrong in any."""
-    opened, errors, hosts, left = [], [], set(), []
+    opened = []
+    errors = []
+    hosts = set()
+    left = []
 
     def note(page, request):
         hosts.add(urlparse(request.url).hostname)

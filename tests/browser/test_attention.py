@@ -146,7 +146,8 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(v
 
 def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     page, title = opened(visit, learned_pairs[0][0])
-    field, stacks = page.get_by_label(INSPECTED), page.locator(".stacks")
+    field = page.get_by_label(INSPECTED)
+    stacks = page.locator(".stacks")
     expect(field).to_have_value(learned_pairs[0][1])
     assert field.evaluate("""field => {
         const arrow = field.parentElement.querySelector('.icon-wrap').getBoundingClientRect();
@@ -177,7 +178,8 @@ def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
 
 def test_on_a_phone_heads_are_switched_off_and_words_left_out_and_compared(visit, learned_pairs):
     page, _ = opened(visit, learned_pairs[0][0], width=375)
-    ablation, run = page.locator(".block.ablation").first, page.get_by_role("button", name=say("ablation_run"))
+    ablation = page.locator(".block.ablation").first
+    run = page.get_by_role("button", name=say("ablation_run"))
     tab = page.get_by_role("tab", name=say("drawer_ablation"))
     for is_open in (True, False, True):  # from below, and down again
         tab.click()

@@ -37,7 +37,9 @@ def test_the_sentence_of_the_bar_goes_through_the_generations_whose_training_is_
 
     # The other part opens at the moment of the address, and goes through the others.
     page.get_by_test_id(f"{say('part_forming')}-radio-label").click()
-    now, title, grid = page.locator(".course tr.now"), page.locator(".form-view .title"), page.locator(".heads:visible")
+    now = page.locator(".course tr.now")
+    title = page.locator(".form-view .title")
+    grid = page.locator(".heads:visible")
     expect(now).to_contain_text("step 0")
     expect(title).to_contain_text(re.compile("^Encoder self-attention · layer 1 of 2 · head 1 of 2.*step 0"))
     page.get_by_role("slider", name=re.compile(re.escape(say("form_moment")))).focus()

@@ -10,7 +10,8 @@ from tests.browser.acts import idle, open_tab, saved, type_into
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 
-GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
+GOOD = "I loved every minute of it!"
+BAD = "I hated every minute of it!"
 ASKED = re.compile("/gradio_api/(run|queue/join)")
 say = ENGLISH.say
 
@@ -37,8 +38,10 @@ def unfold(page, key):
 def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, reader):
     page = visit()
     open_tab(page, "sentiment")
-    box, verdict = page.get_by_label(say("review")), page.locator(".block.judged .verdict")
-    moved, stale = page.locator(".block.moves"), page.locator(".block.stale")
+    box = page.get_by_label(say("review"))
+    verdict = page.locator(".block.judged .verdict")
+    moved = page.locator(".block.moves")
+    stale = page.locator(".block.stale")
     words = page.locator(".block.effects .review .word")
     expect(words.first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))  # of the example
 
@@ -103,7 +106,8 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
 
 
 def test_a_review_that_is_typed_while_the_first_is_judged_stays_and_a_link_opens_it(visit):
-    page, held = visit(), []
+    page = visit()
+    held = []
     page.route(ASKED, lambda route: held.append(route))
     page.locator("[role=tab][data-tab-id=sentiment]").click()
     field = page.get_by_label(say("review"))

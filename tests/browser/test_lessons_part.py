@@ -150,7 +150,8 @@ def attempts(page, kind):
 @pytest.mark.parametrize(("language", "name"), [(ENGLISH, "probabilities"), (SPANISH, "alignment")], ids=["en", "es"])
 def test_a_lesson_is_played_to_its_summary_with_right_and_wrong_answers(language, name, visit_shipped):
     both = {language.say(f"lesson_{verdict}") for verdict in ("right", "wrong")}
-    page, lesson = visit_shipped({"en": "/", "es": "/es"}[language.code]), lessons()[name]
+    page = visit_shipped({"en": "/", "es": "/es"}[language.code])
+    lesson = lessons()[name]
     page.locator(".lessons-button").click()
     panel(page).locator(f"li [data-lesson^={name}]").click()
     for number, step in enumerate(lesson.steps, 1):

@@ -14,7 +14,8 @@ from tests.browser.acts import expect_spanish, idle, open_tab, translate
 from tests.browser.test_markup_in_fields import IMG, nothing_runs
 from xformer.strings import ENGLISH, SPANISH
 
-say, dice = ENGLISH.say, SPANISH.say
+say = ENGLISH.say
+dice = SPANISH.say
 
 
 def panel(page):

@@ -20,8 +20,10 @@ from xformer.hub import checkpoint
 from xformer.strings import ENGLISH
 from xformer.tokenizer import Tokenizer, field_of, number_of, piece_of
 
-IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
-SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
+IMG = "<img src=x onerror=alert(1)>"
+SCRIPT = "<script>alert(2)</script>"
+SVG = '"><svg onload=alert(3)>'
+LINK = "[cat](javascript:alert(4))"
 PIECE = "<svg/onload=alert(5)>"  # of a vocabulary, which shows a space as another character
 # The elements that would have come of it.
 MADE = """() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"], img[src=x]')]
@@ -121,7 +123,8 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
 
 def visit_alone(person, path):
     """Open a page that was saved; -> the elements that markup became, and what went wrong."""
-    page, problems = person.new_page(), []
+    page = person.new_page()
+    problems = []
     page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(path.as_uri())

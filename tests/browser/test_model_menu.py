@@ -28,7 +28,8 @@ LATE_ENDS = """
       return new Response(reply.body.pipeThrough(late), reply);
     };
 """
-OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
+OWN = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads"
+OTHER = "other-shape · post-norm · 3 + 1 layers × 6 heads"
 say = ENGLISH.say
 
 
@@ -76,7 +77,8 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, lear
 
     # The grid is drawn and answers, in each stack with as many layers as it has there.
     open_tab(page, "attention")
-    title, grid = page.locator(".view .title"), page.locator(".heads canvas")
+    title = page.locator(".view .title")
+    grid = page.locator(".heads canvas")
     expect(title).to_contain_text("layer 1 of 1 · head 1 of 6")
     expect(grid).to_have_attribute("data-head", "1")
     page.get_by_text(say("stack_encoder_self"), exact=True).first.click()

@@ -17,7 +17,8 @@ def part(page, name):
 def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sentence(visit, learned_pairs):
     english, spanish = learned_pairs[0]
     page = visit(f"/?tab=model&text={quote(english)}")
-    picture, panel = page.locator(".block.whole-pass"), page.locator(".whole-panel")
+    picture = page.locator(".block.whole-pass")
+    panel = page.locator(".whole-panel")
     expect(picture.locator(".of-encoder [data-piece]").last).to_have_attribute("aria-label", "</s>")
     expect(page.locator("p.asks", has_text=say("asks_whole"))).to_be_visible()
     slider = picture.get_by_role("slider", name=say("play_step"))
@@ -48,7 +49,8 @@ def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sente
 
     page.locator("[role=tab][data-tab-id=model]").click()
     part(page, "part_architecture")
-    panel, towers = page.locator(".code-of").first, page.locator(".architecture.block .towers").first
+    panel = page.locator(".code-of").first
+    towers = page.locator(".architecture.block .towers").first
     page.get_by_role("button", name=said("arch_code", name=say("arch_cross"))).first.click()
     expect(panel).to_contain_text("def attend(q: Tensor")
     idle(page)

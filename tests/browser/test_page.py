@@ -33,7 +33,8 @@ def test_a_sentence_is_translated_and_looked_into(visit, learned_pairs):
     """An example is there before the first click."""
     page = visit()
     page.set_viewport_size({"width": 1280, "height": 800})
-    field, examples = sentence_field(page), page.locator(".bar .examples")
+    field = sentence_field(page)
+    examples = page.locator(".bar .examples")
     assert field.input_value().startswith("I was talking to my friend")
     expect(page.locator(".meta")).to_contain_text("beam 5")
     expect(page.locator(".about .model")).to_contain_text("pre-norm · 2 + 2 layers × 4 heads")
@@ -94,7 +95,8 @@ def test_the_search_is_set_in_the_menu_and_by_a_link(visit):
 
 def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[4][0])}")
-    examples, field = page.locator(".bar .examples"), sentence_field(page)
+    examples = page.locator(".bar .examples")
+    field = sentence_field(page)
     field.press("End")
     field.press("ArrowDown")
     expect(examples).to_be_visible()
@@ -175,7 +177,8 @@ def test_tabs_and_translations_are_steps_of_the_history_however_quick(visit, lea
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
     before = page.evaluate("history.length")
-    field, selected = sentence_field(page), page.locator(SELECTED).first
+    field = sentence_field(page)
+    selected = page.locator(SELECTED).first
     translate(page, first)
     page.wait_for_url("**/?text=The+cat+sleeps.**")
     tab(page, "model").click()

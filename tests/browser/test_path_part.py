@@ -7,8 +7,10 @@ from tests.browser.acts import idle
 
 def test_two_words_are_chosen_and_found_again_by_who_leaves_the_part(visit):
     page = visit("/?tab=training&part=path&text=The+dog+eats+the+bread.")
-    drawing, words = page.locator(".block.path-between"), page.locator(".path-between .word")
-    parts, drawn = page.locator(".tabitem:visible .parts label:visible"), page.locator(".prose.path-between")
+    drawing = page.locator(".block.path-between")
+    words = page.locator(".path-between .word")
+    parts = page.locator(".tabitem:visible .parts label:visible")
+    drawn = page.locator(".prose.path-between")
     expect(page.locator(".path-between .measured td:not(.said)")).to_have_count(4 * 4)
     expect(page.locator(".path-curves[data-drawn] svg.main-svg").first).to_be_visible()
     words.nth(2).click()

@@ -26,7 +26,8 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
     page = visit("/?tab=positions")
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
-    result, after = page.locator(".block.pos-result"), page.locator(".pos-after .title")
+    result = page.locator(".block.pos-result")
+    after = page.locator(".pos-after .title")
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
     idle(page)
     assert page.locator(".js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"

@@ -27,7 +27,8 @@ def expect_left(page):
 
 def test_heads_and_the_steps_of_a_lesson_are_shown_to_a_room(visit, learned_pairs):
     page = visit("/?tab=attention&text=" + quote(learned_pairs[0][0]))
-    title, project = page.locator(".view .title"), page.locator(".view").get_by_role("button", name=say("projector"))
+    title = page.locator(".view .title")
+    project = page.locator(".view").get_by_role("button", name=say("projector"))
     project.click()
     expect_alone(page, "view")
     page.keyboard.press("ArrowRight")
@@ -47,7 +48,8 @@ def test_heads_and_the_steps_of_a_lesson_are_shown_to_a_room(visit, learned_pair
     expect_left(page)
 
     page = visit("/?lesson=alignment.2&tab=translate&text=My+friend+bought+a+red+car.")
-    said, step = page.locator(".to-say p"), page.locator("aside.lesson .step")
+    said = page.locator(".to-say p")
+    step = page.locator("aside.lesson .step")
     expect(step).to_be_visible()
     page.get_by_role("tab", name=say("tab_translate")).focus()
     page.keyboard.press("p")

@@ -67,7 +67,8 @@ class Holder:
     """Holds the requests of one listener at a time."""
 
     def __init__(self, page):
-        self.number, self.held = None, []
+        self.number = None
+        self.held = []
         page.route(re.compile("/gradio_api/(run|queue/join)"), self.pass_on)
 
     def pass_on(self, route):
@@ -113,7 +114,8 @@ SHARED = """() => {
 
 
 def test_listeners_of_an_event_that_comes_again_do_not_call_each_other_for_ever(visit):
-    page, asked = visit("/?tab=attention", before=reach), []
+    page = visit("/?tab=attention", before=reach)
+    asked = []
     events = page.evaluate(SHARED)
     assert len(events) > 3
     names = {one["id"]: one["name"] for one in page.evaluate(LISTENERS)}
@@ -137,14 +139,17 @@ def test_a_late_answer_of_any_listener_undoes_nothing(visit, tab):
     """
     page = visit(f"/?tab={tab}", before=reach)
     holder = Holder(page)
-    undone, reached, unheard = {}, [], []
+    undone = {}
+    reached = []
+    unheard = []
     every = {one["id"]: one for one in page.evaluate(LISTENERS)}
     for listener in every.values():
         target = root(listener, every)["target"]
         here = (listener["tab"] or TABS[0].ID) == tab
         if not (here and listener["asks"] and listener["outputs"]) or target is None or target[1] == "load":
             continue
-        name, holder.number = listener["name"], listener["id"]
+        name = listener["name"]
+        holder.number = listener["id"]
         outputs = [one for one in listener["outputs"] if one != target[0]]
         page.evaluate("([id, name]) => gradioPage.tell(id, name, null)", target)
         steady(page, name)

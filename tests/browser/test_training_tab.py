@@ -25,7 +25,8 @@ def asked(page):
 
 def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_drawn(visit):
     page = visit(f"/?{SHORT}")
-    runs, controls = page.locator(".runs li"), page.locator(".controls")
+    runs = page.locator(".runs li")
+    controls = page.locator(".controls")
 
     def press(key, **values):
         page.get_by_role("button", name=say(key, **values), exact=True).click()
@@ -49,7 +50,8 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     expect(named(page, "live-progress").filter(has_text=re.compile("^[12] · (pre|post)"))).to_have_count(2)
 
     # A preset sets what is folded away too; the fold was open, as the address asked for a seed.
-    seed, fold = page.get_by_label(say("train_seed")).locator("visible=true"), page.locator(".at-settings > button")
+    seed = page.get_by_label(say("train_seed")).locator("visible=true")
+    fold = page.locator(".at-settings > button")
     expect(seed).to_have_value("7")
     fold.click()
     idle(page)
@@ -76,7 +78,8 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
 
     # Of the recorded runs one is chosen from the menu, and one by a click on its curve, which Plotly tells of.
     open_part(page, "part_recorded")
-    rows, chosen = page.locator(".tables tbody tr").locator("visible=true"), page.locator("tr.chosen")
+    rows = page.locator(".tables tbody tr").locator("visible=true")
+    chosen = page.locator("tr.chosen")
     expect(named(page, "recorded-runs").first).to_be_visible()
     expect(rows).to_have_count(3)
     page.get_by_role("combobox", name=say("recorded_run"), exact=True).locator("visible=true").click()

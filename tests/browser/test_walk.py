@@ -82,7 +82,10 @@ class Walk:
     """A walk through the page, and what was found on it by place."""
 
     def __init__(self, page, width, height):
-        self.page, self.width, self.height, self.found = page, width, height, {}
+        self.page = page
+        self.width = width
+        self.height = height
+        self.found = {}
         page.set_viewport_size({"width": width, "height": height})
 
     def note(self, place, what, wrong):
@@ -122,7 +125,8 @@ class Walk:
         self.note(tab, f"{selector} begins below {most[phone]}", begins >= most[phone] and begins)
         if ENDS[tab][phone] is not None:
             box = self.page.locator(ENDS[tab][phone]).last.bounding_box()
-            below, right = box["y"] + box["height"] - top, box["x"] + box["width"]
+            below = box["y"] + box["height"] - top
+            right = box["x"] + box["width"]
             self.note(tab, f"{ENDS[tab][phone]} ends below the first screen", below >= self.height - 100 and below)
             self.note(tab, f"{ENDS[tab][phone]} ends beyond the screen", right > self.width and right)
 

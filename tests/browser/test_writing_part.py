@@ -22,7 +22,8 @@ def expect_pieces(page, count):
 
 def test_a_text_is_read_written_on_given_a_rival_and_compared(visit, writer):
     page = visit("/?tab=sentiment&review_part=writer&lm_temperature=0")
-    view, toggle = page.locator(".prose.writer-view"), page.locator(".writer-view .toggle")
+    view = page.locator(".prose.writer-view")
+    toggle = page.locator(".writer-view .toggle")
     read(page, "A dull")
     expect_pieces(page, len(writer.read("A dull").tokens))
     toggle.click()  # until the text ends

@@ -45,7 +45,10 @@ class Server(ThreadingHTTPServer):
     """Answers every request with `status`, `headers` and `body`; keeps the headers of the last request."""
 
     daemon_threads = True
-    status, body, headers, asked = 200, b"", {}, None
+    status = 200
+    body = b""
+    headers = {}
+    asked = None
 
     def __init__(self):
         self.silent = threading.Event()  # set: no request stays without an answer
@@ -124,7 +127,8 @@ def test_files_are_those_that_training_reads(server, call, tmp_path):
     data = tmp_path / "data"
     assert (status, complaint) == (0, "")
     assert sorted(os.listdir(data)) == ["ATTRIBUTION.txt", "dev.tsv", "train.tsv.xz", "written.tsv.xz"]
-    train, dev = read_pairs(data / "train.tsv.xz"), read_pairs(data / "dev.tsv")
+    train = read_pairs(data / "train.tsv.xz")
+    dev = read_pairs(data / "dev.tsv")
     assert len(dev) == 10 and sorted(train + dev) == sorted(PAIRS)
     assert (data / "dev.tsv").read_bytes() == "".join(f"{e}\t{s}\n" for e, s in dev).encode()
     assert f"{server.url}: 104 pairs" in said
@@ -288,7 +292,8 @@ def test_bar_counts_bytes_in_a_terminal(server, tmp_path, monkeypatch):
     (500, "is overloaded or out of order (HTTP 500); try again later"),
     (503, "is overloaded or out of order (HTTP 503); try again later")])
 def test_server_refuses(server, call, tmp_path, status, words):
-    server.status, server.body = status, b"<html>no</html>"
+    server.status = status
+    server.body = b"<html>no</html>"
     refused(call(), tmp_path / "data", server.url, words)
 
 
@@ -351,7 +356,8 @@ def test_connection_drops_half_way(server, call, tmp_path):
 
 
 def test_connection_drops_half_way_without_a_length(server, call, tmp_path):
-    server.body, server.headers = b"400\r\nPK", {"Content-Length": None, "Transfer-Encoding": "chunked"}
+    server.body = b"400\r\nPK"
+    server.headers = {"Content-Length": None, "Transfer-Encoding": "chunked"}
     server.RequestHandlerClass = type("Newer", (Answer,), {"protocol_version": "HTTP/1.1", "close_connection": True,
                                                            "handle": lambda self: self.handle_one_request()})
     refused(call(), tmp_path / "data", f"The connection to {server.url} broke off after 0 bytes; run the command")
@@ -360,7 +366,8 @@ def test_connection_drops_half_way_without_a_length(server, call, tmp_path):
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": None}])
 def test_download_without_end(server, call, tmp_path, monkeypatch, headers):
     monkeypatch.setattr(fetch, "LARGEST", 100_000)
-    server.body, server.headers = bytes(200_000), headers
+    server.body = bytes(200_000)
+    server.headers = headers
     refused(call(), tmp_path / "data", f"What {server.url} sends is larger than the 100,000 bytes that are read; look")
 
 
@@ -388,7 +395,9 @@ def test_sentences_are_packed_in_an_unknown_way(server, call, tmp_path):
 
 
 def test_any_damage_is_one_sentence(tmp_path):
-    whole, rng, archive = zipped(export(PAIRS)), random.Random(0), tmp_path / "a.zip"
+    whole = zipped(export(PAIRS))
+    rng = random.Random(0)
+    archive = tmp_path / "a.zip"
     good = export(PAIRS)
     for _ in range(200):
         broken = bytearray(whole)
@@ -409,7 +418,8 @@ def test_zip_bomb(server, call, tmp_path, monkeypatch):
 
 
 def test_zip_bomb_that_lies_about_its_size(server, call, tmp_path):
-    size, lie = (1_000_000).to_bytes(4, "little"), (1000).to_bytes(4, "little")
+    size = (1_000_000).to_bytes(4, "little")
+    lie = (1000).to_bytes(4, "little")
     server.body = zipped(bytes(1_000_000)).replace(size, lie)
     refused(call(), tmp_path / "data", "is damaged", "Bad CRC-32")
 

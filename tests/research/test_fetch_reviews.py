@@ -184,7 +184,8 @@ def test_nothing_is_written_where_an_archive_says(server, call, tmp_path):
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
 def test_a_link_in_place_of_a_review_is_not_followed(server, call, tmp_path, kind):
     link = tarfile.TarInfo("aclImdb/train/pos/77_9.txt")
-    link.type, link.linkname = kind, "/etc/passwd"
+    link.type = kind
+    link.linkname = "/etc/passwd"
     server.pages["/imdb.tar.gz"] = (200, tar(reviews(), (link, b"")))
     refused(call(), tmp_path / "data", "aclImdb/train/pos/77_9.txt is no file of at most 10,000,000 bytes")
 

@@ -35,7 +35,8 @@ def test_scores_by_length_are_those_of_the_sentences_of_that_length(capsys, tiny
     monkeypatch.setattr(fits, "FEWEST", fewest)
     status, out, _ = lengths(capsys, "--pairs", pairs_file, pairs_file, "--checkpoint", tiny_checkpoint, "--train",
                              pairs_file.parent, "--json")
-    found, pieces = json.loads(out), [len(tokenizer.encode(english)) for english, _ in learned_pairs]
+    found = json.loads(out)
+    pieces = [len(tokenizer.encode(english)) for english, _ in learned_pairs]
     assert status == 0 and found["sentences"] == 2 * len(learned_pairs), "of both files"
     firsts = [bucket["first"] for bucket in found["buckets"]]
     assert set(firsts) <= set(fits.LENGTHS) and firsts[0] == 1 and (len(firsts) == 1) == (fewest == 100)
@@ -83,7 +84,9 @@ def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(running, le
 
 def test_a_model_that_knows_its_pairs_by_heart_is_found_out(tiny_checkpoint, learned_pairs, tmp_path, monkeypatch,
                                                             capsys):
-    folder, unseen, seen = shutil.copytree(tiny_checkpoint, tmp_path / "copy"), tmp_path / "dev.tsv", tmp_path / "s.tsv"
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    unseen = tmp_path / "dev.tsv"
+    seen = tmp_path / "s.tsv"
     others = [(english, learned_pairs[i - 1][1]) for i, (english, _) in enumerate(learned_pairs)]
     unseen.write_text("".join("\t".join(pair) + "\n" for pair in others), encoding="utf-8")
     seen.write_text("".join("\t".join((*pair, "direct")) + "\n" for pair in learned_pairs)

@@ -75,9 +75,11 @@ def test_what_is_too_long_or_too_far_is_left_out(tiny_checkpoint, learned_pairs)
 
 def test_the_command_writes_what_training_reads(data, tiny_checkpoint, learned_pairs, capsys):
     assert main(command(data, tiny_checkpoint, "--beam", 4, "--least", 60)) == 0
-    rows, said = made(data), capsys.readouterr().out
+    rows = made(data)
+    said = capsys.readouterr().out
     assert dict(rows[1:] + rows[:1]).keys() >= {english for english, _ in learned_pairs}
-    loaded, references = checkpoint.load(tiny_checkpoint), {}
+    loaded = checkpoint.load(tiny_checkpoint)
+    references = {}
     for english, spanish in [*learned_pairs, (learned_pairs[0][0], "El minino duerme.")]:
         references.setdefault(english, []).append(spanish)
     for english, spanish in rows:

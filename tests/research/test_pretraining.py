@@ -22,7 +22,8 @@ from xformer.strings import ENGLISH
 
 TOY = PretrainingRuns(steps=2, pretraining=2, layers=1, d_model=8, vocabulary=36, length=12, rows=4,
                       precision="float32")
-GOOD, BAD = ("a fine film with warm people", "what a warm story"), ("a dull film of cold people", "a cold story")
+GOOD = ("a fine film with warm people", "what a warm story")
+BAD = ("a dull film of cold people", "a cold story")
 TRAIN = [(label, f"{text} {i}") for i in range(20) for label, texts in enumerate((BAD, GOOD)) for text in texts]
 TEXTS = [f"{text} seen on day {i}" for i in range(30) for text in (*GOOD, *BAD)]
 SHAPE = {"vocab_size": 9, "d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.0, "max_length": 12}
@@ -68,7 +69,8 @@ def test_only_the_beginning_differs(study, monkeypatch):
              for kind in ("", "language", "autoencoder")}
     for name, drawn in begun[""].items():
         for kind in ("language", "autoencoder"):
-            learned, found = study.learned[kind]["weights"].get(name), begun[kind][name]
+            learned = study.learned[kind]["weights"].get(name)
+            found = begun[kind][name]
             is_learned = name.startswith(("embedding.", "encoder."))
             assert torch.equal(found, learned if is_learned else drawn), (kind, name)
     assert not torch.equal(begun[""]["embedding.weight"], begun["language"]["embedding.weight"])
@@ -81,7 +83,8 @@ def test_two_language_models_differ_in_more_than_the_beginning_as_the_page_says(
     for kind in (*BEGINNINGS, "two"):
         study.run(kind, 0.2, 0)
     weights = [sum(one.numel() for one in model.parameters()) for _, (model, _) in made]
-    (first, (second, third)) = weights[0], weights[-2:]
+    first = weights[0]
+    second, third = weights[-2:]
     assert [kind for (kind, *_), _ in made] == ["classifier"] * 3 + ["language"] * 2
     assert {steps for (_, _, steps, *_), _ in made[:3]} == {TOY.steps} and len({*weights[:3]}) == 1
     assert {steps for (_, _, steps, *_), _ in made[3:]} == {TOY.steps // 2}

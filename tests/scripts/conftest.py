@@ -27,7 +27,8 @@ def models(tiny_checkpoint, other_checkpoint, generation_checkpoints):
 @pytest.fixture(scope="session")
 def pages(models, measured_classifier, tiny_writer):
     """The pages of `served` in both languages, laid out."""
-    reviews, writer = SentimentService.open(measured_classifier, "cpu"), Writer.open(tiny_writer, "cpu")
+    reviews = SentimentService.open(measured_classifier, "cpu")
+    writer = Writer.open(tiny_writer, "cpu")
     return {language.code: laid_out(models, reviews, language, writer=writer) for language in (ENGLISH, SPANISH)}
 
 

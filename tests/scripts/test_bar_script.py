@@ -19,7 +19,8 @@ LATE = f"""async () => {{
 def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_the_script(bench):
     bench.open()
     bench.page.evaluate(LATE)
-    field, button = bench.page.locator("textarea"), bench.page.locator(".primary")
+    field = bench.page.locator("textarea")
+    button = bench.page.locator(".primary")
     expect(button).not_to_have_class("primary pressed")
     field.fill("Typed.")
     button.click()

@@ -15,7 +15,8 @@ from xformer.strings import ENGLISH, SPANISH
 
 MARGIN = 16  # pixels around a saved picture, by assets/html_picture.js
 # The figures of the class in the order of the part: towers, both orders of normalisation, the classifier.
-ORDERS, READER = "architecture 2", "architecture 3"
+ORDERS = "architecture 2"
+READER = "architecture 3"
 
 
 @pytest.fixture
@@ -105,7 +106,8 @@ def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(bench
 
 def test_code_stays_open_when_another_sentence_comes(bench, figure):
     drawn = bench.mount("architecture", figure())
-    panel, before = drawn.locator(".code-of"), drawn.locator(".towers").text_content()
+    panel = drawn.locator(".code-of")
+    before = drawn.locator(".towers").text_content()
     braces(drawn, "arch_cross").click()
     drawn.show(figure(1))
     expect(drawn.locator(".towers")).not_to_have_text(before)
@@ -119,7 +121,8 @@ def test_code_stays_open_when_another_sentence_comes(bench, figure):
 @pytest.mark.parametrize("width", [1280, 375])
 def test_a_teachers_words_frame_the_boxes_and_stand_in_a_table(bench, figure, width):
     drawn = bench.mount("architecture", figure(teacher="canziani"), width=width)
-    decoder, table = drawn.locator("[data-side=decoder]"), drawn.locator(".terms")
+    decoder = drawn.locator("[data-side=decoder]")
+    table = drawn.locator(".terms")
     expect(decoder.locator("h3")).to_have_text("y, the target sentence")
     expect(decoder.locator(".frame > .group:visible")).to_have_text(
         ["Encoder, after the unit delay", "Predictor → hidden representation h", "Decoder → ỹ, h^Dec"])

@@ -53,8 +53,10 @@ def test_each_curve_names_its_generations(bench, models):
 
 
 def test_a_moment_has_its_maps_and_another_takes_their_place(bench, models):
-    first, second = moment(models, 1), moment(models, 2, form_stack="encoder_self")
-    view, story = bench.mount("form-view", first["picture"]["value"]), bench.mount("form-story", first["story"])
+    first = moment(models, 1)
+    second = moment(models, 2, form_stack="encoder_self")
+    view = bench.mount("form-view", first["picture"]["value"])
+    story = bench.mount("form-story", first["story"])
     grid = bench.mount("heads", first["grid"]["value"])
     expect(view.locator(".title")).to_contain_text(re.compile("^Cross-attention.*step 0"))
     expect(story.locator("tr.now")).to_contain_text("step 0")

@@ -99,7 +99,8 @@ def test_rollout_marks_no_head_that_it_does_not_use(bench, attention):
 
 
 def test_a_word_that_is_locked_in_one_map_is_marked_in_all(bench, attention):
-    maps, view = bench.mount("heads", attention()["grid"]), bench.mount("view", attention()["picture"])
+    maps = bench.mount("heads", attention()["grid"])
+    view = bench.mount("view", attention()["picture"])
     locked = maps.locator("canvas")
     expect(locked).to_have_attribute("data-locked", "[]")
     view.locator(".token[data-row='0']").click()

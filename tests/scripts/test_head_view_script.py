@@ -16,7 +16,8 @@ from xformer.strings import ENGLISH
 from xformer.ui import lessons
 
 say = ENGLISH.say
-CAT, DOG = "The cat sleeps.", "The dog eats the bread."
+CAT = "The cat sleeps."
+DOG = "The dog eats the bread."
 LONG = "The cat sleeps, and the dog eats the bread. " * 4
 GATO = say("row_target", given="El", wanted="gato")  # the second row of CAT
 LEAVE = say("projector_leave")
@@ -153,7 +154,8 @@ def test_a_word_that_is_pointed_at_is_let_go_where_a_shorter_sentence_lacks_its_
 
 def test_a_word_is_locked_by_a_click_and_stays_in_every_view(bench, attention, cross):
     view = bench.mount("view", attention()["picture"])
-    said, most = view.locator(".said"), cross[1, 0, :, 0].max()
+    said = view.locator(".said")
+    most = cross[1, 0, :, 0].max()
     view.locator(".token[data-column='0']").click()
     assert view.told == [("lock", {})]
     assert bench.call("lockedWords") == "-en0"
@@ -167,7 +169,8 @@ def test_a_word_is_locked_by_a_click_and_stays_in_every_view(bench, attention, c
 
 def test_keys_go_through_the_cells_lock_one_and_let_it_go(bench, attention, cross):
     view = bench.mount("view", attention()["picture"])
-    said, keys = view.locator(".said"), bench.page.keyboard
+    said = view.locator(".said")
+    keys = bench.page.keyboard
     view.locator(".scroll").focus()
     keys.press("ArrowDown")
     expect(said).to_have_text(re.compile(rf"^after <s> → predicts El looks at The {cross[1, 0, 0, 0]:.3f}\.$"))
@@ -250,7 +253,8 @@ PAINTED = """drawing => {  // the middle of every cell, as a browser paints it, 
 
 def test_a_lock_changes_no_colour_of_the_map_on_the_page_or_in_a_file(bench, attention):
     view = bench.mount("view", attention(view="heatmap")["picture"])
-    cells, labels = view.locator("svg.cells"), view.locator("svg.left text")
+    cells = view.locator("svg.cells")
+    labels = view.locator("svg.left text")
 
     def painted():
         drawings = cells.evaluate("svg => svg.outerHTML"), file_of(view, "SVG")
@@ -289,7 +293,8 @@ def test_each_file_of_all_heads_is_asked_for_by_its_kind(bench, attention):
 @pytest.mark.parametrize("width", [1280, 375])
 def test_the_link_that_is_copied_leaves_out_what_lets_others_in(bench, attention, width):
     view = bench.mount("view", attention()["picture"], width=width)
-    page, copy = bench.page, view.block.get_by_role("button", name=say("copy_link"))
+    page = bench.page
+    copy = view.block.get_by_role("button", name=say("copy_link"))
     page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
     page.evaluate("history.replaceState(null, '', '?text=a+b&lock=es2')")
     copy.click()
@@ -378,7 +383,8 @@ def test_the_picture_is_alone_and_larger_and_escape_leaves_it_and_lets_nothing_g
     box = view.block.bounding_box()
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 900)
     expect(view.block.get_by_role("button", name=say("copy_link"))).to_be_hidden()
-    place, line = view.locator(".place").bounding_box(), view.locator(".line").first.bounding_box()
+    place = view.locator(".place").bounding_box()
+    line = view.locator(".line").first.bounding_box()
     assert line["x"] >= place["x"] + place["width"], "the sentences stand beside the map"
     assert view.locator(".scroll").bounding_box()["width"] > 600, "the map is large, with the labels beside it"
     large = view.locator("svg.cells").bounding_box()["width"]

@@ -54,7 +54,8 @@ def test_a_point_is_moved_by_a_key_and_keeps_the_focus(bench, answer):
     curve = bench.mount("kernel-curve", answer())
     expect(curve.locator(".caption")).to_have_text(ENGLISH.say("kernel_curve", bandwidth="h = 0.5"))
     expect(curve.locator(".point")).to_have_count(14)
-    drawn, point = curve.locator(".curve").get_attribute("d"), curve.locator(".point").nth(3)
+    drawn = curve.locator(".curve").get_attribute("d")
+    point = curve.locator(".point").nth(3)
     x, y = place(point)
     point.focus()
     bench.page.keyboard.press("ArrowUp")
@@ -89,7 +90,8 @@ def test_a_point_in_the_hand_is_not_taken_back_by_a_late_answer(bench, answer):
     curve = bench.mount("kernel-curve", answer())
     point = curve.locator(".point").nth(5)
     drag(bench.page, point, 30)
-    late, there = told(curve).replace(told(curve).split()[5], "2,2"), place(point)
+    late = told(curve).replace(told(curve).split()[5], "2,2")
+    there = place(point)
     curve.show(answer(late))
     bench.resize(1000)  # which draws all points again
     assert place(point) == there
@@ -104,7 +106,8 @@ def test_the_answer_to_a_move_leaves_the_point_where_it_was_moved_since(bench, a
     point.press("ArrowUp")
     first = told(curve)
     point.press("ArrowUp")
-    there, second = place(point), told(curve)
+    there = place(point)
+    second = told(curve)
     curve.show(answer(first))
     assert place(point) == there
     curve.show(answer(second))

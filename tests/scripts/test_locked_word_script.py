@@ -59,7 +59,8 @@ def test_the_heads_that_link_two_words_are_listed_best_first_and_a_click_opens_o
 
 
 def test_another_word_is_locked_from_the_list_and_both_are_let_go(bench, attention, panel):
-    word, view = panel("en1", stack="encoder_self"), bench.mount("view", attention(stack="encoder_self")["picture"])
+    word = panel("en1", stack="encoder_self")
+    view = bench.mount("view", attention(stack="encoder_self")["picture"])
     bench.call("lockWords", "en1")
     expect(view.locator(".said")).to_contain_text(say("view_locked"))
     others = word.block.get_by_label(say("lock_other"))

@@ -17,7 +17,9 @@ say = ENGLISH.say
 @pytest.fixture
 def answer(made, models, learned_pairs):
     """`answer(at, word)`: what the part answers, the whole map first and then what is chosen."""
-    pictures, drawn, service = made.pictures["meanings"], {}, models.default
+    pictures = made.pictures["meanings"]
+    drawn = {}
+    service = models.default
     trace = service.trace(*learned_pairs[0])
     return lambda at="encoder.2", word=0: shown(
         pictures, service, made=drawn, trace=trace, mean_beside=BESIDE, mean_at=at, mean_word=word)["map"]
@@ -46,7 +48,8 @@ def test_the_map_is_saved_with_all_its_words(bench, answer):
 
 def test_it_is_named_by_the_layer_it_shows_until_the_other_comes(bench, answer):
     part = bench.mount("meanings-map", answer())
-    layer, caption = part.block.get_by_role("button", name="1", exact=True).first, part.locator(".caption")
+    layer = part.block.get_by_role("button", name="1", exact=True).first
+    caption = part.locator(".caption")
     near = part.locator("ol.near b").all_text_contents()
     layer.click()
     expect(layer).to_have_attribute("aria-pressed", "true")
@@ -61,7 +64,9 @@ def test_it_is_named_by_the_layer_it_shows_until_the_other_comes(bench, answer):
 
 def test_a_dot_is_chosen_on_the_map_and_enlarged(bench, answer):
     part = bench.mount("meanings-map", answer())
-    page, canvas, heading = bench.page, part.locator("canvas"), part.locator(".side h3")
+    page = bench.page
+    canvas = part.locator("canvas")
+    heading = part.locator(".side h3")
     canvas.focus()
     page.keyboard.press("ArrowRight")
     first = part.locator("ol.own [aria-pressed=true]").text_content()

@@ -13,8 +13,10 @@ from tests.pages import shown
 @pytest.fixture(scope="module")
 def drawn(made, models, learned_pairs):
     """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
-    pictures, service = made.pictures["principles"], models.default
-    trace, closed = service.trace(*learned_pairs[0]), dict.fromkeys(pictures.flags, False)
+    pictures = made.pictures["principles"]
+    service = models.default
+    trace = service.trace(*learned_pairs[0])
+    closed = dict.fromkeys(pictures.flags, False)
     return lambda **values: shown(pictures, service, trace=trace, **{**closed, **values})
 
 
@@ -48,7 +50,8 @@ def test_the_scores_are_saved_as_a_picture(bench, drawn):
 
 def test_a_number_is_said_where_the_pointer_rests(bench, drawn):
     strips = bench.mount("first-output", drawn(vectors_open=True)["output"])
-    rows, said = strips.locator(".nsewdrag").first, strips.locator(".hovertext")
+    rows = strips.locator(".nsewdrag").first
+    said = strips.locator(".hovertext")
     box = rows.bounding_box()
     for column, row, label in ((2, 1, "this head: a W_O"), (31, 2, "all heads + bias")):  # 31 has a label, 2 has none
         rows.hover(position={"x": box["width"] * (column - 0.5) / 32, "y": box["height"] * (row - 0.5) / 2})

@@ -47,7 +47,8 @@ def project(bench, drawn):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(bench, project, name):
-    picture, page = project(name), bench.page
+    picture = project(name)
+    page = bench.page
     assert [one.bounding_box() for one in page.locator(PROJECTED).all()] == [
         {"x": 0, "y": 0, "width": 1280, "height": 900}]
     expect(page.locator(f"{PROJECTED}.{name}")).to_be_visible()

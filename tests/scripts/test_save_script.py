@@ -40,7 +40,8 @@ def plot(bench, maps):
 
 
 def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(bench, plot):
-    page, menu = bench.page, plot.locator("details.save-menu summary")
+    page = bench.page
+    menu = plot.locator("details.save-menu summary")
     png = plot.block.get_by_role("button", name=say("save_as", kind="PNG"))
     menu.focus()
     page.keyboard.press("Enter")

@@ -137,7 +137,8 @@ def test_a_saved_picture_has_a_margin_and_names_what_it_is_of_but_not_its_use(
     drawing = saved(bench.page, mounted.save("SVG"))[0].decode()
     bench.page.set_content(drawing)
     assert min(bench.page.evaluate(EDGES)) >= 12
-    text, info = bench.page.locator("svg").first.text_content(), models.default.info
+    text = bench.page.locator("svg").first.text_content()
+    info = models.default.info
     assert f"{info.name} {info.identity}" in text and " → ".join(learned_pairs[1]) in text
     assert say("play_sentence") not in text, "what is done on the page is not done in a file"
 
@@ -171,7 +172,8 @@ def test_a_tree_that_comes_again_keeps_the_focus_and_how_far_it_was_scrolled(ben
     tree = bench.mount("beam-tree", grow(longer), width=375)
     winner = tree.locator(".node.winner")
     winner.click()
-    left, node = tree.locator(".scroll").evaluate("pane => pane.scrollLeft"), winner.get_attribute("data-node")
+    left = tree.locator(".scroll").evaluate("pane => pane.scrollLeft")
+    node = winner.get_attribute("data-node")
     assert left > 100
     tree.show(grow(longer, int(node) + 1))
     expect(tree.locator(f'[data-node="{node}"]')).to_be_focused()
@@ -194,7 +196,8 @@ def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(bench, dr
 # Readings
 
 def test_a_step_of_one_s_own_translation_is_chosen_and_keeps_the_focus(bench, draw):
-    table, shares = bench.mount("forced", draw("forced"), width=375), bench.mount("distribution", draw("shares"))
+    table = bench.mount("forced", draw("forced"), width=375)
+    shares = bench.mount("distribution", draw("shares"))
     wanted = table.locator("tr.wanted button")
     wanted.nth(2).click()
     assert table.told == [("choose", {"step": 3})]
@@ -240,7 +243,9 @@ def panel(bench, draw):
 
 
 def test_the_parts_of_why_sum_up_against_each_rival(panel, draw):
-    rivals, said, parts = panel.locator(".instead button"), panel.locator(".instead .found"), ".parts .number"
+    rivals = panel.locator(".instead button")
+    said = panel.locator(".instead .found")
+    parts = ".parts .number"
     expect(panel.locator(".bars .now")).to_have_attribute("aria-label", re.compile(r"Step 2, “.+”: .+ from the Engl"))
     expect(rivals.first).to_have_attribute("aria-pressed", "true")
     rivals.nth(2).click()
@@ -304,7 +309,8 @@ def test_a_twin_that_is_being_typed_is_not_taken_away_by_an_answer(panel, draw):
 
 
 def test_what_each_piece_does_is_shown_in_two_ways(panel):
-    ways, words = panel.locator(".inputs .buttons button"), panel.locator(".inputs .words small")
+    ways = panel.locator(".inputs .buttons button")
+    words = panel.locator(".inputs .words small")
     before = words.all_inner_texts()
     ways.nth(1).click()
     assert words.all_inner_texts() != before

@@ -36,7 +36,8 @@ FASTER_THAN_DRAWN = """number => {
 @pytest.fixture(scope="module")
 def runs():
     """What a page shows of a run of pre-norm and of one of post-norm after it, by the names of the components."""
-    ask, answer = Ask.always(Study(), ENGLISH), {"runs": ()}
+    ask = Ask.always(Study(), ENGLISH)
+    answer = {"runs": ()}
     for order in ("pre", "post"):
         for step in ask.answers(live.run, runs=answer["runs"], **VALUES | {"live_order": order}):
             answer |= step

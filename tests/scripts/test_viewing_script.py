@@ -36,7 +36,8 @@ def trace():
 @pytest.fixture
 def opened(chromium, tmp_path):
     """`opened(trace)` opens its page as a file, where there is no network; nothing may be asked for or go wrong."""
-    contexts, wrong = [], []
+    contexts = []
+    wrong = []
 
     def open_page(trace, width=1280, scheme="light", language=ENGLISH):
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme,

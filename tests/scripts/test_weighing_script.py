@@ -11,7 +11,8 @@ from xformer.hub.checkpoint import examine
 from xformer.parts.weighing import part as weighing
 from xformer.strings import ENGLISH
 
-TEXT, SPANISH = "The dog eats the bread.", "El perro come el pan."
+TEXT = "The dog eats the bread."
+SPANISH = "El perro come el pan."
 PARTS = {"weigh-result": "result", "weigh-words": "words", "weigh-before": "before", "weigh-after": "after",
          "weigh-curve": "curve"}  # by the class of a picture, its name
 
@@ -19,7 +20,8 @@ PARTS = {"weigh-result": "result", "weigh-words": "words", "weigh-before": "befo
 @pytest.fixture(scope="module")
 def drawn(models, made):
     """`drawn(**values)`: what the part draws where its controls hold these values, by name."""
-    pictures, translation = made.pictures[weighing.ID], models.default.translate(TEXT)
+    pictures = made.pictures[weighing.ID]
+    translation = models.default.translate(TEXT)
 
     def draw(**values):
         there = {}

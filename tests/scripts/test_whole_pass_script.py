@@ -33,7 +33,8 @@ def mount(bench, made, models, trace):
 
 def test_keys_go_from_piece_to_piece_and_step_to_step_and_lock(bench, mount):
     drawn = mount()
-    page, piece = bench.page, drawn.locator("[data-piece='1']")
+    page = bench.page
+    piece = drawn.locator("[data-piece='1']")
     drawn.locator("[data-piece='0']").focus()
     page.keyboard.press("ArrowDown")
     expect(piece).to_be_focused()

@@ -36,7 +36,8 @@ def run(args: argparse.Namespace) -> None:
     pairs = [[one_line(text)[0] for text in pair] for pair in read(args)]
     names = [args.checkpoint, args.reverse_checkpoint][:1 + bool(args.reverse_checkpoint)]
     services = [Service.open(TRANSLATION.find(name), args.device) for name in names]
-    one, two = services[0].model.config, services[-1].model.config
+    one = services[0].model.config
+    two = services[-1].model.config
     if args.reverse_checkpoint and (one.source, one.target) != (two.target, two.source):
         raise UserError(f"The model of --reverse-checkpoint translates {two.source} to {two.target}; name one that "
                         f"translates {one.target} to {one.source}.")
@@ -66,7 +67,8 @@ def read(args: argparse.Namespace) -> list[tuple[str, str]]:
             if len(row) == 1 and row[0].strip():
                 raise UserError(f"Line {number} is no pair: {row[0][:60]!r}; write source, a tab, target.")
         return [(row[0], row[1]) if len(row) > 1 else ("", "") for row in rows]
-    source, target = read_lines(args.source), read_lines(args.target)
+    source = read_lines(args.source)
+    target = read_lines(args.target)
     if len(source) != len(target):
         raise UserError(f"{args.source} has {len(source):,} lines and {args.target} has {len(target):,}; a text and "
                         f"its translation must have as many.")

@@ -85,7 +85,8 @@ def _usable(one: Shipped, given: str | None = None, device: str | None = None) -
         return error
 
 
-reader, writer = cache(partial(_usable, SENTIMENT)), cache(partial(_usable, WRITER))
+reader = cache(partial(_usable, SENTIMENT))
+writer = cache(partial(_usable, WRITER))
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -127,7 +128,8 @@ def run(args: argparse.Namespace) -> int:
     from xformer.serve.hosts import allowed_name
     from xformer.ui import launch
     user, colon, password = (args.auth or "").partition(":")
-    share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
+    share = args.share or _set("GRADIO_SHARE")
+    mcp = args.mcp or _set("GRADIO_MCP_SERVER")
     if args.auth and not (user and colon and password):
         raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
     if mcp and args.auth:

@@ -124,7 +124,8 @@ def add_options(p: argparse.ArgumentParser, kind: type) -> None:
         if not declared.metadata:
             continue
         said = dict(declared.metadata)
-        group, flag = said.pop("group"), said.pop("flag", f"--{declared.name.replace('_', '-')}")
+        group = said.pop("group")
+        flag = said.pop("flag", f"--{declared.name.replace('_', '-')}")
         if group not in groups:
             groups[group] = p.add_argument_group(group)
         if declared.default is not MISSING:

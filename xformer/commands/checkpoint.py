@@ -104,8 +104,10 @@ def info(args: argparse.Namespace) -> None:
     """Say what a checkpoint is."""
     from xformer.hub import card, checkpoint
     folder = TRANSLATION.find(args.checkpoint)
-    summary, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
-    kind, config = summary.kind, summary.config
+    summary = checkpoint.examine(folder)
+    sizes = checkpoint.sizes(folder)
+    kind = summary.kind
+    config = summary.config
     metadata = card.read(folder / "README.md").data if "README.md" in sizes else None
     scores = card.results(kind, summary.metrics)
     if args.json:

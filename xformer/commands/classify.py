@@ -60,9 +60,12 @@ def read(path: Path, column: str | None = None) -> list[str]:
         content = io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=None if kind == ".txt" else "")
     if kind == ".txt" and column is None:
         return [line.rstrip("\n") for line in content if line.strip()]
-    header, delimiter, sample = False, "\t" if kind == ".tsv" else ",", content.getvalue()[:10_000]
+    header = False
+    delimiter = "\t" if kind == ".tsv" else ","
+    sample = content.getvalue()[:10_000]
     with suppress(csv.Error):  # of one column, which nothing separates
-        delimiter, header = Sniffer().sniff(sample).delimiter, Sniffer().has_header(sample)
+        delimiter = Sniffer().sniff(sample).delimiter
+        header = Sniffer().has_header(sample)
     table = csv.reader(content, delimiter=delimiter, strict=True)
     with refusing(csv.Error, lambda error: f"{path} is no table: {error} in line {table.line_num}; put quotation "
                                            "marks around a cell that has some, and double those inside."):
@@ -78,7 +81,8 @@ def read(path: Path, column: str | None = None) -> list[str]:
 
 def write(reader: ReviewService, texts: list[str]) -> int:
     """Write each row, text, label and probability; -> 2 where a row has none: standard error says why."""
-    table, status = csv.writer(sys.stdout, lineterminator="\n"), 0
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    status = 0
     table.writerow(("row", "text", "label", "probability"))
     for i, (text, found) in enumerate(zip(texts, one_by_one(reader.classify, texts), strict=True), 1):
         if isinstance(found, UserError):

@@ -43,7 +43,9 @@ def run(args: argparse.Namespace) -> None:
 def both(found: TwoModels) -> str:
     """Write one text through two models as text: what differs in [brackets], and the numbers of each model."""
     targets = [translation.best.text.split() for translation in found.translations]
-    places, heads, names = aligned(*targets), found.heads(), [info.name for info in found.infos]
+    places = aligned(*targets)
+    heads = found.heads()
+    names = [info.name for info in found.infos]
     lines = [f"{'AB'[side]}  {marked(targets[side], places, side)}" for side in range(2)]
     wide = max(map(len, names)) + 4
     lines += ["", f"{'':{wide}}{'log-prob.':>10}{'BLEU':>8}{'seconds':>9}  best head"]
@@ -58,7 +60,8 @@ def report(compared: Comparison) -> str:
     """Write a comparison as text: both pairs with what differs in [brackets], and the log-probabilities crosswise."""
     sources = [translation.source.split() for translation in compared.translations]
     targets = [translation.best.text.split() for translation in compared.translations]
-    of_sources, of_targets = aligned(*sources), aligned(*targets)
+    of_sources = aligned(*sources)
+    of_targets = aligned(*targets)
     lines = []
     for side, name in enumerate("AB"):
         lines += [f"{name}  {marked(sources[side], of_sources, side)}", f"   {marked(targets[side], of_targets, side)}"]

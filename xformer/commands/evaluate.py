@@ -142,11 +142,17 @@ def translation(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import without
-    options, pairs, name = search_options(args, alternatives=0), read_pairs(args.pairs), set_name(args.pairs)
-    pairs, more, lines = pairs[:args.limit or None], dict[str, Any](), list[str]()
+    options = search_options(args, alternatives=0)
+    pairs = read_pairs(args.pairs)
+    name = set_name(args.pairs)
+    pairs = pairs[:args.limit or None]
+    more = dict[str, Any]()
+    lines = list[str]()
     if args.without:
         kept = without(pairs, read_pairs(args.without))
-        name, left_out, pairs = f"{name} without {set_name(args.without)}", len(pairs) - len(kept), kept
+        name = f"{name} without {set_name(args.without)}"
+        left_out = len(pairs) - len(kept)
+        pairs = kept
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
@@ -173,7 +179,8 @@ def translation(args: argparse.Namespace) -> None:
 
 def _against(found: dict[str, Any], names: list[str]) -> str:
     """Write what `evaluate_against` found of two checkpoints as text."""
-    wide, lines = max(map(len, names)), [f"Of {found['resamples']:,} resamples: mean, half of the interval of 95 %, p"]
+    wide = max(map(len, names))
+    lines = [f"Of {found['resamples']:,} resamples: mean, half of the interval of 95 %, p"]
     for score, tested in found["tested"].items():
         for i, name in enumerate(names):
             p = f"  p = {tested['p']:.4f}" if i else ""
@@ -211,7 +218,8 @@ def demonstrations(args: argparse.Namespace) -> None:
     """Measure whether a translator shows what lectures, lessons, doors and examples show with it: heads that link two
     words, senses kept apart, words and genders in their context."""
     from xformer.training.demonstrations import PATH, evaluate, read
-    rows, service = read(args.rows or PATH), opened(args)
+    rows = read(args.rows or PATH)
+    service = opened(args)
     found = evaluate(service, rows)
     wide = max(len(one.name) for one in found)
     lines = [f"{'':{wide}}  {'kind':<9}{'measured':>9}{'at least':>9}  shown",

@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from xformer.serve.hosts import allowed_name
     least, most = replicas(args.replicas)
-    token, hosts = token_of(args), [allowed_name(name) for name in args.allow_host]
+    token = token_of(args)
+    hosts = [allowed_name(name) for name in args.allow_host]
     checkpoint = TRANSLATION.find(args.checkpoint)
     sentiment = str(SENTIMENT.find(args.sentiment)) if SENTIMENT.there(args.sentiment) else None
     if most and find_spec("ray") is None:

@@ -36,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
 def tree_lines(tree: BeamTree) -> str:
     """Write a beam's tree as text: a step a paragraph, in it a branch a line with all that it says."""
-    lines, said, step = [], list[str](), -1
+    lines = []
+    said = list[str]()
+    step = -1
     for branch, piece in zip(tree.branches, tree.pieces, strict=True):
         said.append(piece if branch.parent is None else f"{said[branch.parent]} {piece}")
         if branch.step != step:

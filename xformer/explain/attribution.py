@@ -68,7 +68,8 @@ def read_without(model: TransformerClassifier, row: Sequence[int], groups: Seque
         text, _ = model.pooling(states, torch.ones_like(states[..., 0], dtype=torch.bool))
         return model.head(text).float().cpu()
 
-    logits, done = [judge(states)], 0
+    logits = [judge(states)]
+    done = 0
     while done < len(groups):
         first = min(groups[done])
         chunk = groups[done:done + max(1, BATCH_PIECES // (len(row) - first))]

@@ -24,7 +24,8 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
     the values do not change the time. pause: called between measurements.
     """
     with Seeded(0) as drawn:
-        gru, library = GRU(WIDTH, WIDTH).eval(), torch.nn.GRU(WIDTH, WIDTH, batch_first=True).eval()
+        gru = GRU(WIDTH, WIDTH).eval()
+        library = torch.nn.GRU(WIDTH, WIDTH, batch_first=True).eval()
         attention = Attention(Config(vocab_size=8, d_model=WIDTH, n_heads=8)).eval()
     times = []
     for pieces in LENGTHS:

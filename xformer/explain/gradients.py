@@ -12,7 +12,9 @@ from xformer.model import Config, Seeded, Transformer
 from xformer.pieces import BOS
 from xformer.results import SublayerGradient
 
-BATCH, LENGTH = 8, 12  # random sentences, and the pieces of each
+# random sentences, and the pieces of each
+BATCH = 8
+LENGTH = 12
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 
 

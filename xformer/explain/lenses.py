@@ -24,7 +24,8 @@ LIKELIEST = 10  # pieces that are listed for each step
 
 def encoder_states(model: Transformer, source: Tensor) -> Tensor:
     """Encode source [1, S] -> [N + 1, S, D]: the encoder's output if it ended after 0 to N layers."""
-    mask, x = padding_mask(source), model.embedding(source)
+    mask = padding_mask(source)
+    x = model.embedding(source)
     states = [x]
     for layer in model.encoder.layers:
         x = layer(x, mask)
@@ -73,7 +74,8 @@ def teacher_forcing(model: Translator, tokenizer: Tokenizer, pair: Pair, smoothi
         raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
     device = model.embedding.weight.device
     logits = model(torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device))[0].float()
-    predicted, log_probs = torch.tensor(pair.predicted, device=device), logits.log_softmax(dim=-1)
+    predicted = torch.tensor(pair.predicted, device=device)
+    log_probs = logits.log_softmax(dim=-1)
     losses = F.cross_entropy(logits, predicted, reduction="none", label_smoothing=smoothing)
     best = log_probs.topk(min(LIKELIEST, logits.shape[1]), dim=-1)
     alternatives = tuple(tuple(zip(tokenizer.pieces(tokens), values, strict=True))

@@ -24,8 +24,10 @@ from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
-BATCH, NEAREST = 64, 10  # sentences; neighbours of a word
-MOST_KEPT, WORDS = 150_000_000, 6  # bytes of states that are kept of a stack; words of a sentence, about
+BATCH = 64  # sentences
+NEAREST = 10  # neighbours of a word
+MOST_KEPT = 150_000_000  # bytes of states that are kept of a stack
+WORDS = 6  # words of a sentence, about
 SIDES = {"en": 0, "mul": 0, "es": 1}  # columns of assets/meanings.tsv
 SENTENCES = (220, 2_000)  # of which maps are offered
 
@@ -33,8 +35,10 @@ SENTENCES = (220, 2_000)  # of which maps are offered
 def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) -> list[Pair]:
     """The first pairs of assets/meanings.tsv, but for those too long for the model. Raises UserError where it is for
     another language, or would take too much memory."""
-    config, lines = model.config, (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()[:count]
-    reads, writes = SIDES.get(config.source), SIDES.get(config.target)
+    config = model.config
+    lines = (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()[:count]
+    reads = SIDES.get(config.source)
+    writes = SIDES.get(config.target)
     if reads is None or stack == "decoder" and writes is None:
         raise UserError(Message.of("mean_error_language"))
     if 2 * WORDS * count * config.d_model * (max(config.n_layers, config.decoder_layers) + 1) > MOST_KEPT:
@@ -52,8 +56,11 @@ def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tenso
                                                                            [pair.given for pair in pairs]))
     if stack == "encoder":
         return encoder_states(model, source).float().unflatten(0, (-1, len(pairs)))
-    (memory, mask), future, x = model.encode(source), future_mask(given.shape[1], given.device), model.embedding(given)
-    states, layers = [x], zip(model.decoder.layers, model.decoder.memories(memory, mask), strict=True)
+    memory, mask = model.encode(source)
+    future = future_mask(given.shape[1], given.device)
+    x = model.embedding(given)
+    states = [x]
+    layers = zip(model.decoder.layers, model.decoder.memories(memory, mask), strict=True)
     layer: Any
     for layer, seen in layers:
         x = layer.self_residual(x, partial(layer.self_attention, mask=future))
@@ -71,7 +78,9 @@ class Meanings:
                  by_piece: bool = False) -> None:
         """pairs: of which the decoder reads the targets. pause: called between batches. tell: told of the pairs that
         are read, and of all. by_piece: all pieces but the last, </s>, stand in the place of words."""
-        self.sentences, places, found = list[tuple[str, ...]](), list[tuple[int, int]](), list[Tensor]()
+        self.sentences = list[tuple[str, ...]]()
+        places = list[tuple[int, int]]()
+        found = list[Tensor]()
         for first in range(0, len(pairs), BATCH):
             batch = pairs[first:first + BATCH]
             states = stack_states(model, batch, stack)
@@ -100,7 +109,8 @@ class Meanings:
         if layer not in self._planes:
             x = (self.states[layer].float() - self.mean[layer]).double()
             values, vectors = torch.linalg.eigh(x.T @ x)
-            axes, shares = vectors[:, [-1, -2]], (values / values.sum()).tolist()
+            axes = vectors[:, [-1, -2]]
+            shares = (values / values.sum()).tolist()
             axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()
             self._planes[layer] = axes.float(), (shares[-1], shares[-2])
         return self._planes[layer]
@@ -110,7 +120,8 @@ class Meanings:
         sentence, by their places. From each state the mean of all is taken: it is large, and says nothing of a single
         word (Ethayarajh 2019)."""
         known, asked = (one.float() - self.mean[layer, 0] for one in (self.states[layer], state))
-        cosines, found = F.normalize(known, dim=1) @ F.normalize(asked, dim=0), dict[int, tuple[int, float]]()
+        cosines = F.normalize(known, dim=1) @ F.normalize(asked, dim=0)
+        found = dict[int, tuple[int, float]]()
         for i in cosines.argsort(descending=True).tolist():
             number = int(self.places[i, 0])
             if self.sentences[number] != sentence:
@@ -121,8 +132,10 @@ class Meanings:
 
     def map(self, own: Meanings, layer: int, word: int = -1) -> MeaningMap:
         """Answer `results.MapMeanings`."""
-        of_own, (axes, shares) = own.states.float() - self.mean, self.plane(layer)
-        sentences, count = (*own.sentences, *self.sentences), len(own.places)
+        of_own = own.states.float() - self.mean
+        axes, shares = self.plane(layer)
+        sentences = (*own.sentences, *self.sentences)
+        count = len(own.places)
         places = np.concatenate([own.places, self.places + [len(own.sentences), 0]])
         states = torch.cat([own.states[layer], self.states[layer]])
         if not 0 <= word < len(places):

@@ -29,7 +29,9 @@ from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Posi
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
-ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
+# pairs that are sorted by length to be aligned, and of these, pairs in a pass
+ALIGNED = 2_048
+ALIGNED_ROWS = 16
 MOST_BEGUN = 100_000_000  # parameters of a model that is made again to see its beginning
 Pause = Callable[[], object]  # is called between passes of a long computation
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
@@ -76,7 +78,9 @@ def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions
 
 def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
     """Make the positions [max_length, D] to add to the embeddings; None for the model's own."""
-    config, kind, value = model.config, positions.kind, positions.value
+    config = model.config
+    kind = positions.kind
+    value = positions.value
     if kind not in POSITION_KINDS:
         raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
     if kind == "own":
@@ -144,11 +148,13 @@ def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.
     """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
     use_threads(len(pairs))
     device = model.embedding.weight.device
-    source, target = pad([pair.source for pair in pairs], device), pad([pair.given for pair in pairs], device)
+    source = pad([pair.source for pair in pairs], device)
+    target = pad([pair.given for pair in pairs], device)
     recorded = Recording()
     if isinstance(model, Transformer):
         memory, mask = model.encode(source)
-        x, future = model.embedding(target), future_mask(target.shape[1], device)
+        x = model.embedding(target)
+        future = future_mask(target.shape[1], device)
         memories = model.decoder.memories(memory, mask)[:head.layer]
         for layer, looked_at in zip(model.decoder.layers, memories, strict=False):
             x = layer(x, future, looked_at, None, (None, recorded.cross))
@@ -169,7 +175,8 @@ def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]
         if (pieces := max(map(len, one)) + 1) > limit:
             raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
     for start in range(0, len(cut), ALIGNED):
-        block, found = range(start, min(start + ALIGNED, len(cut))), dict[int, frozenset[Link]]()
+        block = range(start, min(start + ALIGNED, len(cut)))
+        found = dict[int, frozenset[Link]]()
         full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
         for at in range(0, len(full), ALIGNED_ROWS):
             rows = full[at:at + ALIGNED_ROWS]
@@ -182,7 +189,8 @@ def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]
 
 def check_head(model: Transformer, head: Head) -> None:
     """Raise UserError if the model has no such head."""
-    config, (stack, layer, number) = model.config, head
+    config = model.config
+    stack, layer, number = head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
     if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
         raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
@@ -193,7 +201,8 @@ def check_head(model: Transformer, head: Head) -> None:
 def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
     """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
     check_head(model, head)
-    config, (stack, layer, number) = model.config, head
+    config = model.config
+    stack, layer, number = head
     if not 0 <= padding <= config.max_length - len(pair.source):
         raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
                                    limit=config.max_length))
@@ -248,11 +257,15 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
     if not isinstance(model, RecurrentTranslator) or model.attention is None:
         raise UserError("This model has no additive attention; ask one of the kind gru-attention.")
     use_threads(1)
-    at, asked, layer = model.encode(pad([pair.source], model.embedding.weight.device)), [], model.attention
+    at = model.encode(pad([pair.source], model.embedding.weight.device))
+    asked = []
+    layer = model.attention
     for x in model.embed(torch.tensor(pair.given, device=at.memory.device)).split(1):
         asked.append(at.states[-1])
         model.advance(x, at)
-    q, k, w = layer.of_query(torch.cat(asked)), layer.of_key(at.memory[0]), layer.weight.weight[0]
+    q = layer.of_query(torch.cat(asked))
+    k = layer.of_key(at.memory[0])
+    w = layer.weight.weight[0]
     scored = torch.tanh(q[:, None] + k) @ w + layer.weight.bias
     given, predicted, keys = (tuple(tokenizer.pieces(tokens)) for tokens in (pair.given, pair.predicted, pair.source))
     arrays = (one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1)))
@@ -265,7 +278,8 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = 
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
     without = [[token for i, token in enumerate(pair.source) if i not in group] for group in groups]
-    sources, scored = [pair.source, *without], []
+    sources = [pair.source, *without]
+    scored = []
     size = max(1, OCCLUDED_PIECES // len(pair.given))
     for first in range(0, len(sources), size):
         scored.append(log_probs(model, sources[first:first + size], pair))
@@ -282,7 +296,8 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     heads = Heads.without(model.config, [])
     every = [head for stack in stacks for head in Head.every(stack, *getattr(heads, stack).shape)]
-    whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
+    whole = float(log_probs(model, [pair.source], pair).sum())
+    effects = []
     for done, head in enumerate(every, 1):
         without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())
         effects.append(HeadEffect(head, whole - without))
@@ -307,7 +322,8 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
 @torch.inference_mode()
 def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
     """Compute the encoder's input vectors, embeddings and positions apart."""
-    tokens, embedding = [*source, EOS], model.embedding
+    tokens = [*source, EOS]
+    embedding = model.embedding
     vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
                         positions=torch.zeros_like(embedding.positions))[0]
     return Embedded(tuple(tokenizer.pieces(tokens)), vectors.float().cpu().numpy(),

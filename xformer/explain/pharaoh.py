@@ -23,11 +23,13 @@ def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[i
         return [[i] for i in range(len(pieces))]
     letters = [c if i else WORD_START + c for token in unicodedata.normalize("NFC", text).split()
                for i, c in enumerate(token)]
-    tokens, spaced = _tokens(letters), _tokens(pieces)
+    tokens = _tokens(letters)
+    spaced = _tokens(pieces)
     groups = tokens if unit == "tokens" else words(letters)
     owner = {i: number for number, group in enumerate(groups) for i in group}
     if len(tokens) != len(spaced):  # a sign that the vocabulary reads as a space, or leaves out
-        tokens, spaced = [[*range(len(letters))]], [[*range(len(pieces))]]
+        tokens = [[*range(len(letters))]]
+        spaced = [[*range(len(pieces))]]
     made: list[list[int]] = [[] for _ in groups]
     for token, cut in zip(tokens, spaced, strict=True):
         owners = [owner[i] for i in token for _ in unicodedata.normalize("NFKC", letters[i].replace(WORD_START, ""))]
@@ -50,7 +52,9 @@ def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
 
     Koehn et al. (2005, IWSLT) after Och and Ney (2003): what both have; then neighbours, also across, that one has and
     of which a word has no link yet; then what `there`, and after it `back`, has between two words that have none."""
-    union, kept, before = sorted(there | back), set(there & back), -1
+    union = sorted(there | back)
+    kept = set(there & back)
+    before = -1
     def take(link: Link, which: Callable[[Iterable[bool]], bool]) -> None:
         if which(all(one[side] != link[side] for one in kept) for side in range(2)):
             kept.add(link)

@@ -61,7 +61,9 @@ def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
     """
     # All rows are equally long, so the nearest is the one with the largest dot product.
     drawn = np.random.default_rng(seed).standard_normal((draws, *rows.shape), dtype=np.float32)
-    own, added = rows @ rows.T, drawn @ rows.T  # (length, length), (draws, length, length)
+    # (length, length), (draws, length, length)
+    own = rows @ rows.T
+    added = drawn @ rows.T
     places = np.arange(len(rows))
     return np.array([((own + deviation * added).argmax(axis=-1) != places).mean() for deviation in noise])
 
@@ -88,7 +90,8 @@ def shuffle(text: str, seed: int) -> str:
     words = body.split()
     if len(set(words)) < 2:
         raise UserError(Message.of("pos_error_words", text=text))
-    drawn, shuffled = random.Random(seed), words
+    drawn = random.Random(seed)
+    shuffled = words
     while shuffled == words:
         shuffled = drawn.sample(words, len(words))
     return " ".join(shuffled) + end

@@ -50,7 +50,8 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
     if rule == "gaussian":
         return -((q[:, None] - k[None]) ** 2).sum(axis=-1) / 2
     if rule == "additive":
-        d, rng = q.shape[-1], np.random.default_rng(SEED)
+        d = q.shape[-1]
+        rng = np.random.default_rng(SEED)
         to_q, to_k = rng.standard_normal((2, d, d)) / math.sqrt(d)
         return np.tanh((q @ to_q)[:, None] + (k @ to_k)[None]) @ rng.standard_normal(d)
     return q @ k.T
@@ -124,7 +125,8 @@ def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
         q = rng.standard_normal((samples, 1, d), dtype=np.float32)
         dots = (q * rng.standard_normal((samples, KEYS, d), dtype=np.float32)).sum(axis=-1)
         scaled = dots / math.sqrt(d)
-        plain, moderate = softmax(dots), softmax(scaled)
+        plain = softmax(dots)
+        moderate = softmax(scaled)
         rows.append((dots.var(), scaled.var(), *(p.max(axis=-1).mean() for p in (plain, moderate)),
                      *((p * (1 - p)).sum(axis=-1).mean() for p in (plain, moderate))))
     return Variance(np.array(lengths), *np.array(rows, dtype=float).T)

@@ -63,7 +63,8 @@ def verdict(course: TrainingCourse) -> Message:
         return Message.of("run_diverged", step=course.step[turned], before=f"{median(before):.2g}",
                           after=f"{max(course.norm[max(0, turned - 3):]):.2g}",
                           low=f"{min(course.loss[:turned + 1]):.2f}", last=f"{course.loss[-1]:.2f}")
-    reached, seconds = course.scores[-1][2] if course.scores else 0.0, f"{course.seconds:.0f}"
+    reached = course.scores[-1][2] if course.scores else 0.0
+    seconds = f"{course.seconds:.0f}"
     losses = {"first": f"{course.loss[0]:.2f}", "last": f"{course.loss[-1]:.2f}", "step": course.step[-1],
               "guess": f"{course.guess:.2f}"}
     if course.loss[-1] > STALLED * course.guess:
@@ -130,8 +131,10 @@ def read(path: Path) -> Recorded:
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
         stored = json.loads(path.read_text(encoding="utf-8"))
-        about, runs = dict(stored["about"]), list(stored["runs"])
-    reader, courses = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False)), []
+        about = dict(stored["about"])
+        runs = list(stored["runs"])
+    reader = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False))
+    courses = []
     for run in runs:
         with suppress(ValueError):
             courses += [one for one in reader.validate_python([run])

@@ -34,15 +34,19 @@ class Step(NamedTuple):
 
 def steps(model: Transformer, pair: Pair, side: str) -> Iterator[Step]:
     """Run the encoder or the decoder of a pass; a state begins as embedding plus position."""
-    device, decoder = model.embedding.weight.device, side == "decoder"
+    device = model.embedding.weight.device
+    decoder = side == "decoder"
     source, given = (torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given))
     memory, memory_mask = model.encode(source) if decoder else (source, None)
-    x, mask = model.embedding(given if decoder else source), future_mask(len(pair.given), device) if decoder else None
+    x = model.embedding(given if decoder else source)
+    mask = future_mask(len(pair.given), device) if decoder else None
     names = ("self_attention", *(("cross_attention",) if decoder else ()), "feed_forward")
     for number, layer in enumerate(getattr(model, side).layers, 1):
         for name in names:
             residual: Residual = getattr(layer, f"{name.split('_')[0]}_residual")
-            sublayer, record, state = getattr(layer, name), Record(calls=[]), x
+            sublayer = getattr(layer, name)
+            record = Record(calls=[])
+            state = x
             read = residual.norm(x) if residual.order == "pre" else x
             if name == "self_attention":
                 added = sublayer(read, mask, record=record)
@@ -63,9 +67,13 @@ def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> S
     """Answer `results.Follow`. Raises UserError if there is no such side."""
     if side not in SIDES:
         raise UserError(Message.of("first_error_side", side=side, sides=", ".join(SIDES)))
-    sublayers, moved, x = list[Sublayer](), 0.0, torch.empty(0)
+    sublayers = list[Sublayer]()
+    moved = 0.0
+    x = torch.empty(0)
     for one in steps(model, pair, side):
-        x, hidden, norm = one.after, None, one.residual.norm
+        x = one.after
+        hidden = None
+        norm = one.residual.norm
         if isinstance(one.sublayer, FeedForward):
             hidden = _numpy(one.sublayer.activation(one.sublayer.inner(one.read)))
             backwards = one.sublayer(one.read.flip(1)).flip(1)

@@ -100,7 +100,9 @@ class WholePrefix:
     def __init__(self, model: Transformer, source: Tensor, heads: Heads | None, positions: Tensor | None = None
                  ) -> None:
         """positions [length, D]: in place of the model's own."""
-        self.model, self.heads, self.positions = model, heads, positions
+        self.model = model
+        self.heads = heads
+        self.positions = positions
         self.memories = model.decoder.memories(*model.encode(source, heads=heads, positions=positions))
         self.prefix = source.new_empty((1, 0))
 
@@ -136,7 +138,8 @@ def translate(model: Transformer, source: Sequence[int], options: Options, max_l
 @torch.inference_mode()
 def sweep(model: Transformer, pair: Pair, pause: Pause = lambda: None) -> dict[str, tuple[float, ...]]:
     """Compute a target's log-probability with each of BETAS in all heads of one stack; -> by stack."""
-    size, found = max(1, OCCLUDED_PIECES // len(pair.given)), dict[str, tuple[float, ...]]()
+    size = max(1, OCCLUDED_PIECES // len(pair.given))
+    found = dict[str, tuple[float, ...]]()
     for stack in STACKS:
         sums = list[float]()
         for first in range(0, len(BETAS), size):

@@ -145,8 +145,10 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
         seen = [i for i in range(len(key_groups)) if i not in of_keys] or [*range(len(key_groups))]
         values = values[..., kept, :][..., seen]
         queries, line = ([labels[i] for i in kept] for labels in (queries, line))
-        row_groups, key_groups = [row_groups[i] for i in kept], [key_groups[i] for i in seen]
-        keys, of_keys = [keys[i] for i in seen], []
+        row_groups = [row_groups[i] for i in kept]
+        key_groups = [key_groups[i] for i in seen]
+        keys = [keys[i] for i in seen]
+        of_keys = []
     return Units(values, tuple(queries), tuple(keys), tuple(line),
                  tuple(tuple(i + to_come for i in group) for group in row_groups), tuple(map(tuple, key_groups)),
                  tuple(of_keys))
@@ -156,7 +158,8 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
             ) -> tuple[np.ndarray, str, str | None]:
     """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
     layers, heads = stack_maps.shape[:2]
-    layer, head = min(choice.layer, layers), min(choice.head, heads)
+    layer = min(choice.layer, layers)
+    head = min(choice.head, heads)
     joined = [one for one in choice.heads if choice.show != "head" and one.layer <= layers and one.head <= heads]
     names = ", ".join(place(one, language) for one in joined)
 
@@ -171,9 +174,11 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
         return values, say("picture_title_rollout_cross"), say("rule_rollout_cross")
     if choice.show == "rollout":
         return maps.rollout(stack_maps), say("picture_title_rollout"), say("rule_rollout")
-    together, kind = stack_maps[layer - 1], choice.show
+    together = stack_maps[layer - 1]
+    kind = choice.show
     if joined:
-        together, kind = np.stack([stack_maps[one.layer - 1, one.head - 1] for one in joined]), f"{kind}_chosen"
+        together = np.stack([stack_maps[one.layer - 1, one.head - 1] for one in joined])
+        kind = f"{kind}_chosen"
     return maps.combine(together, choice.show), say(f"picture_title_{kind}"), say(f"rule_{kind}")
 
 

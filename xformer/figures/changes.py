@@ -14,12 +14,15 @@ def changed_words(old: str, new: str, kept: int = 1_000_000) -> str:
 
     kept: words that are shown beside a change; of longer unchanged stretches the others are left out.
     """
-    before, after = old.split(), new.split()
-    steps, parts = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes(), []
+    before = old.split()
+    after = new.split()
+    steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    parts = []
     for number, (kind, a, b, c, d) in enumerate(steps):
         same = after[c:d]
         if kind == "equal":
-            first, last = kept if number else 0, kept if number < len(steps) - 1 else 0
+            first = kept if number else 0
+            last = kept if number < len(steps) - 1 else 0
             if len(same) > first + last + kept:
                 same = [*same[:first], "…", *same[len(same) - last:]]
             parts.append(escape(" ".join(same)))

@@ -20,7 +20,10 @@ DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 1
 # From 0 to 1, as the heads are drawn.
 SEQUENTIAL: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"] for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
-BAR, SHORTEST, LONGEST = 92, 120, 320  # pixels for the colour bar, and its length
+# pixels for the colour bar, and its length
+BAR = 92
+SHORTEST = 120
+LONGEST = 320
 AXIS = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
 Hover = Callable[[str, str, float], str]  # from row, column and value to the hover text of the cell
 GROUND = "rgba(128,128,128,0.10)"  # under the cells, as a head is drawn
@@ -71,8 +74,10 @@ def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *,
         "text": [[hover(row_label, column_label, value)
                   for column_label, value in zip(literal(columns.labels), row, strict=True)]
                  for row_label, row in zip(literal(rows.labels), values.tolist(), strict=True)]}
-    x, y = columns.positions, rows.positions
-    left, top = 14 + 7 * max(map(len, rows.labels)), 28 + 7 * max(map(len, columns.labels))
+    x = columns.positions
+    y = rows.positions
+    left = 14 + 7 * max(map(len, rows.labels))
+    top = 28 + 7 * max(map(len, columns.labels))
     height = cell[1] * len(y)
     below = max(8.0, SHORTEST + 12 - height)
     drawn = go.Heatmap(z=values, x=x, y=y, zmin=-scale.most if scale.signed else 0, zmax=scale.most,
@@ -107,7 +112,8 @@ def strips(vectors: np.ndarray, names: Sequence[str], *, title: str, scale: Scal
            language: Language, dimensions: Sequence[str] = (), pair: Sequence[str] = ()) -> go.Figure:
     """Plot vectors, one a row, by their names. dimensions: their labels, if they are not the numbers from 1.
     height: of a row, in pixels. pair: as in `matrix`."""
-    say, count = language.say, vectors.shape[1]
+    say = language.say
+    count = vectors.shape[1]
     labels = dimensions or [str(i + 1) for i in range(count)]
     return matrix(vectors, Axis(say("first_axis_vector"), names),
                   Axis(say("first_axis_dimension"), labels, every=max(1, count // 16), first=1), number(language),

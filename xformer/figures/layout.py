@@ -15,13 +15,19 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import convert_colors_to_same_type, sequential, unlabel_rgb
 
-BLUE, ORANGE, TEAL, GREY = "#2b7af6", "#d97706", "#0d9488", "#9ca3af"  # of curves and bars
+# of curves and bars
+BLUE = "#2b7af6"
+ORANGE = "#d97706"
+TEAL = "#0d9488"
+GREY = "#9ca3af"
 FONT = 13
 GRID = "rgba(128, 128, 128, 0.25)"
 CLEAR = "rgba(0,0,0,0)"
 LOOK: dict[str, Any] = {"font": {"size": FONT, "family": "system-ui, sans-serif"}, "dragmode": False,
                         "paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR}
-PLOT, PANEL = 240, 170  # pixels: the height of a plot, and of each of several that stand one above the other
+# pixels: the height of a plot, and of each of several that stand one above the other
+PLOT = 240
+PANEL = 170
 GAP = 32  # pixels between these; the name of the lower one's axis stands there
 MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}  # pixels around a plot: the names and the numbers of its axes
 MARKS = 3  # least number of marks on a logarithmic axis
@@ -87,7 +93,8 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 def logarithmic(title: str, values: Iterable[float | None], **more: Any) -> dict[str, Any]:
     """A logarithmic axis for these values, with marks at 1, 10, 100, or closer where they are of few powers of ten."""
     known = [value for value in values if value is not None and math.isfinite(value) and value > 0] or [1.0]
-    low, high = math.log10(min(known)), math.log10(max(known))
+    low = math.log10(min(known))
+    high = math.log10(max(known))
     decades = range(math.floor(low), math.ceil(high) + 1)
     for steps in STEPS:
         marks = [step * 10.0 ** decade for decade in decades for step in steps]

@@ -98,7 +98,8 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
 
 def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
     """The link of one head; None if its map lacks the locked words."""
-    row, column = row_of(shown.row_words, lock.asks), row_of(shown.column_words, lock.seen)
+    row = row_of(shown.row_words, lock.asks)
+    column = row_of(shown.column_words, lock.seen)
     if (lock.asks and row is None) or (lock.seen and column is None):
         return None
     values = shown.values[head.layer - 1, head.head - 1]
@@ -126,18 +127,23 @@ def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps:
 
     seen: the picture on the page. Texts are plain; the script escapes them.
     """
-    say, lock = language.say, lock.placed(choice.stack)
-    row, column = row_of(seen.row_words, lock.asks), row_of(seen.column_words, lock.seen)
+    say = language.say
+    lock = lock.placed(choice.stack)
+    row = row_of(seen.row_words, lock.asks)
+    column = row_of(seen.column_words, lock.seen)
     if row is None and column is None:
         return {"title": "", "heading": say("lock_title"),
                 "hint": say("lock_hint" if lock == Lock() else "lock_not_here")}
-    asks, looked = "" if row is None else seen.line[row], "" if column is None else seen.keys[column]
-    both, from_row = row is not None and column is not None, row is not None
+    asks = "" if row is None else seen.line[row]
+    looked = "" if column is None else seen.keys[column]
+    both = row is not None and column is not None
+    from_row = row is not None
     if choice.stack != "cross":  # the same word stands in the other line too
         asking = row if from_row else row_of(seen.row_words, lock.seen)
         looked_at = row_of(seen.column_words, lock.asks) if column is None else column
     else:
-        asking, looked_at = row, column
+        asking = row
+        looked_at = column
     lists = [{"title": say(f"lock_{key}", word=labels[i]), "empty": say(empty), "words": _most(others, values)}
              for i, key, empty, labels, others, values in (
                  (asking, "looks", "lock_nothing", seen.line, seen.keys, seen.values[asking or 0]),

@@ -85,7 +85,8 @@ def ranked(compared: Comparison) -> list[tuple[Head, float]]:
     The word: a pronoun that both sentences have, in the encoder, whose heads come first then, as the question is where
     it looks; else, and in the decoder, each word in which what asks differs.
     """
-    found, pronoun = list[tuple[bool, Head, float]](), False
+    found = list[tuple[bool, Head, float]]()
+    pronoun = False
     for stack in STACKS:
         attention = [trace.of(stack) for trace in compared.traces]
         if not attention[0].probabilities.size:

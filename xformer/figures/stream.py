@@ -28,7 +28,9 @@ def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
 
 def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot a piece's state through a layer, a row a vector: the state, LayerNorm with γ and β, and what is added."""
-    say, names, rows = language.say, list[str](), list[np.ndarray]()
+    say = language.say
+    names = list[str]()
+    rows = list[np.ndarray]()
     for one in stream.of_layer(layer):
         parts = [(say("rest_state"), one.state[piece])]
         of_norm = [("γ", one.gamma), ("β", one.beta), (say("rest_normed"), one.normed[piece])]
@@ -38,7 +40,8 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH,
         rows += [numbers for _, numbers in parts]
     numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
     # A few dimensions of the state are ten times as large as the others, which would become invisible.
-    count, reach = numbers.shape[1], float(np.quantile(np.abs(numbers), 0.98)) or 1.0
+    count = numbers.shape[1]
+    reach = float(np.quantile(np.abs(numbers), 0.98)) or 1.0
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count)
     return heatmap.strips(numbers, [*names, say("rest_state")], title=title, height=20, language=language,
                           scale=Scale(say("first_bar_number"), reach, signed=True), pair=pair)
@@ -49,7 +52,8 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
 
     pair: the sentence and its translation, written into a saved picture.
     """
-    say, rows = language.say, []
+    say = language.say
+    rows = []
     for one in stream.of_layer(layer):
         read = one.read(stream.norm)[piece]
         rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()),
@@ -83,7 +87,8 @@ def _network(stream: Stream, layer: int) -> np.ndarray:
 
 def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot the units that fire most on a piece: a row a unit, a column a piece of the sentence."""
-    say, hidden = language.say, _network(stream, layer)
+    say = language.say
+    hidden = _network(stream, layer)
     chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
     chosen = chosen[hidden[piece, chosen] > 0] if hidden[piece].any() else np.arange(1)  # no unit fires on this piece
     shown_units = hidden[:, chosen].T
@@ -106,7 +111,8 @@ def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
 
 def course(stream: Stream, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot a piece's state through all layers: its length, its cosine with the previous state, and the additions."""
-    say, layers = language.say, stream.sublayers[-1].layer
+    say = language.say
+    layers = stream.sublayers[-1].layer
     after = (stream.of_layer(layer)[-1].after for layer in range(1, layers + 1))
     states = np.stack([stream.sublayers[0].state, *after])
     lengths = np.linalg.norm(states, axis=2)  # (layers + 1, L)

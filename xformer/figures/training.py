@@ -25,7 +25,9 @@ SUBLAYERS = {"feed_forward": ("solid", "circle"), "self_attention": ("dot", "squ
 def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
     """Plot the norm of each sub-layer's gradient by depth, encoder above decoder (Xiong et al. 2020, figure 3)."""
     say = language.say
-    traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(2)
+    traces = list[go.Scatter]()
+    axes = dict[str, Any]()
+    height, domains = panels(2)
     for which, stack, domain in zip(("", "2"), ("encoder", "decoder"), domains, strict=True):
         for norm, every in found.items():
             for name, (dash, mark) in SUBLAYERS.items():
@@ -77,7 +79,9 @@ def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title
 
     It does without plotly's `make_subplots`, which is too slow for a figure that is drawn twice a second.
     """
-    traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(len(parts))
+    traces = list[go.Scatter]()
+    axes = dict[str, Any]()
+    height, domains = panels(len(parts))
     for number, ((some, upright), domain) in enumerate(zip(parts, domains, strict=True), 1):
         which = "" if number == 1 else str(number)
         axes[f"yaxis{which}"] = {**upright, "domain": domain}
@@ -131,7 +135,8 @@ def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) ->
 
 def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: Language = ENGLISH) -> go.Figure:
     """Plot learning rate and gradient norm of runs, and the learning rates of a planned run."""
-    say, every = language.say, max(1, len(planned) // 150)
+    say = language.say
+    every = max(1, len(planned) // 150)
     rates = _curves(courses, say("live_rate"), lambda one: (one.step, one.rate), language)
     hover = say("live_hover", number="–", what=say("live_rate"), step="%{x}", value="%{y:.4g}")
     rates.append(line(list(range(1, len(planned) + 1, every)), list(planned[::every]), say("live_planned"), GREY,
@@ -188,7 +193,9 @@ def _held_out(course: TrainingCourse) -> tuple[Sequence[float], Sequence[float]]
 def depths(rows: Sequence[tuple[str, str, TrainingCourse]], language: Language = ENGLISH) -> go.Figure | None:
     """Plot by depth the gradient's norm of runs, each with its name and colour: before the first step, and dashed at
     the end. None if no run has them."""
-    say, traces, names = language.say, list[go.Scatter](), list[str]()
+    say = language.say
+    traces = list[go.Scatter]()
+    names = list[str]()
     for name, colour, one in rows:
         for which, norms in enumerate(one.depths or ()):
             half = len(norms) // 2
@@ -208,7 +215,8 @@ def recorded(found: Kinds, question: str, chosen: TrainingCourse | None,
              language: Language = ENGLISH) -> tuple[go.Figure, go.Figure | None]:
     """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, and the BLEU or
     rate and gradient's norm, by step; and the gradient's norm by depth."""
-    say, by_rate = language.say, question in ("break", "rate", "order")
+    say = language.say
+    by_rate = question in ("break", "rate", "order")
     colours = dict(zip(found, RUNS, strict=False))
     if len(found) > len(RUNS):  # the first of them and the chosen one stand out
         colours = {kind: BLUE if not i else ORANGE if chosen in runs else GREY
@@ -218,7 +226,8 @@ def recorded(found: Kinds, question: str, chosen: TrainingCourse | None,
         made = list[go.Scatter]()
         for kind, runs in sorted(found.items(), key=lambda one: colours[one[0]] != GREY):
             for seed, one in enumerate(runs):
-                (x, y), name = map(list, points(one)), recorded_name(one, question, language)
+                x, y = map(list, points(one))
+                name = recorded_name(one, question, language)
                 hover = f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>"
                 shown = {"showlegend": not seed and colours[kind] != GREY, **how}
                 made.append(line(x, y, name, colours[kind], hover, mode=mode, width=4 if one is chosen else 1.6,

@@ -18,7 +18,8 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
     """
     shown = list[tuple[object, ...]]()
     for group in characters(candidate.pieces):
-        first, piece = group[0], "".join(candidate.pieces[i] for i in group)
+        first = group[0]
+        piece = "".join(candidate.pieces[i] for i in group)
         kind, key = MARKS.get(piece, ("", ""))
         label = language.say(key) if key else spelled(piece).removeprefix(WORD_START) or "\u00a0"
         begins = bool(shown) and (piece.startswith(WORD_START) or piece == SPECIAL[EOS])

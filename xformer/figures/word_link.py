@@ -100,12 +100,15 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
     other: a pass over the source with another word, for the same share there and for the difference. A click on a cell
     opens the head: assets/bar.js reads `data-address`.
     """
-    say, ways, rows = language.say, list[Any](), list[list[object]]()
+    say = language.say
+    ways = list[Any]()
+    rows = list[list[object]]()
     for stack, placed in asked(lock):
         if not placed.asks or not placed.seen or not trace.of(stack).probabilities.size:
             continue  # a model need not have every stack
         pair = f"{text_of(trace, placed.asks)} → {text_of(trace, placed.seen)}"
-        values, gone = grid(trace, stack, placed, given), False
+        values = grid(trace, stack, placed, given)
+        gone = False
         drawn = [(values, pair, 1.0, False)]
         if other is not None:
             asks, seen = (moved(word, trace, other) for word in (placed.asks, placed.seen))

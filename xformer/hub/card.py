@@ -86,7 +86,8 @@ def read(path: Path) -> ModelCard:
 
 def check(folder: Path) -> ModelCard:
     """Read the card of a checkpoint. Raises UserError if it lacks metadata or does not fit the files beside it."""
-    path, summary = folder / "README.md", checkpoint.examine(folder)
+    path = folder / "README.md"
+    summary = checkpoint.examine(folder)
     card = read(path)
     if missing := [key for key in WANTED if not card.data.get(key)]:
         raise UserError(f"The metadata of {path} lacks {', '.join(missing)}; add it at its beginning.")
@@ -105,7 +106,8 @@ def check(folder: Path) -> ModelCard:
 
 def credit(folder: Path, summary: Summary, about: dict[str, str], theirs: str, half: bool) -> None:
     """Write the card of an imported model, see `imported.write`. theirs: the text of the card that it had."""
-    config, origin = summary.config, about["origin"]
+    config = summary.config
+    origin = about["origin"]
     data = ModelCardData(language=[config.source, config.target], license=about["licence"], library_name="xformer",
                          base_model=origin.partition("@")[0] if about["commit"] else None,
                          pipeline_tag=summary.kind.task, tags=[config.architecture, "attention", "interpretability"],
@@ -115,7 +117,9 @@ def credit(folder: Path, summary: Summary, about: dict[str, str], theirs: str, h
 
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
     """Write a card for a checkpoint that has none, from its other files."""
-    kind, name, scores = summary.kind, folder.resolve().name, results(summary.kind, summary.metrics)
+    kind = summary.kind
+    name = folder.resolve().name
+    scores = results(summary.kind, summary.metrics)
     data = ModelCardData(
         language=LANGUAGES.get(kind.task, ["en"]), license=license, base_model=base_model, library_name="xformer",
         pipeline_tag=kind.task, tags=[summary.config.architecture, "attention", "interpretability"],

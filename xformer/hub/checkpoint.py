@@ -81,7 +81,8 @@ class Checkpoint(Generic[Model]):
 
     def info(self, device: object, precision: str) -> ModelInfo:
         """Describe the model for a page, with the device and the precision in which it answers."""
-        config, imported = self.model.config, self.metrics.get("imported", {})
+        config = self.model.config
+        imported = self.metrics.get("imported", {})
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
                          precision, config.position_base, config.architecture,
@@ -121,7 +122,8 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
     folder = Path(folder)
     require(folder, kind_for(model_type).train)
     tokenizer, model = build(folder, model_type)
-    metrics, weights = read_metrics(folder), folder / "model.safetensors"
+    metrics = read_metrics(folder)
+    weights = folder / "model.safetensors"
     with enough_memory(weights):
         model.load_state_dict(load_file(weights))
     for name, tensor in model.state_dict().items():
@@ -259,7 +261,8 @@ class Summary(NamedTuple):
 def examine(folder: Path) -> Summary:
     """Check a checkpoint of any kind as `load` does, and describe it. Raises UserError."""
     require(folder)
-    kind, weights = kind_of(folder), folder / "model.safetensors"
+    kind = kind_of(folder)
+    weights = folder / "model.safetensors"
     _, model = build(folder, kind.model)
     return Summary(name_of(folder), kind, model.config, size(shapes(weights)), digest(weights)[:12],
                    read_metrics(folder))
@@ -329,7 +332,8 @@ def digest(path: Path) -> str:
 def name_of(folder: Path) -> str:
     """Return the name of a folder; in the Hub's cache (models--owner--name/snapshots/commit), owner/name@commit."""
     folder = folder.resolve()
-    repository, snapshots = folder.parent.parent.name, folder.parent.name
+    repository = folder.parent.parent.name
+    snapshots = folder.parent.name
     if snapshots == "snapshots" and repository.startswith("models--"):
         return f"{repository.removeprefix('models--').replace('--', '/')}@{folder.name[:7]}"
     return folder.name
@@ -359,7 +363,8 @@ def _fault(metrics: dict[str, Any]) -> str:
     waiting: list[tuple[str, Any]] = [("", metrics)]  # values, by their names, which those in a list share
     while waiting:
         name, value = waiting.pop()
-        number, many = isinstance(value, (int, float)), value if isinstance(value, list) else [value]
+        number = isinstance(value, (int, float))
+        many = value if isinstance(value, list) else [value]
         records = [one for one in many if isinstance(one, dict)]
         if number and not -1e300 < value < 1e300:
             return "holds a number that is NaN or infinite"
@@ -412,7 +417,8 @@ def languages(folder: Path) -> tuple[str, str]:
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:
     """Read the configuration of a model of this type. Raises UserError if it is broken or of another kind."""
-    kind, wanted = kind_of(folder), kind_for(model_type)
+    kind = kind_of(folder)
+    wanted = kind_for(model_type)
     if kind is not wanted:
         raise UserError(f"The checkpoint {folder} holds a {kind.name}, but a {wanted.name} is needed; name another "
                         f"folder, or train one with “python -m xformer train {wanted.train}”.")

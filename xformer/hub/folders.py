@@ -10,5 +10,6 @@ ROOT = PACKAGE if (PACKAGE / "checkpoints").is_dir() else PACKAGE.parent
 
 def folder_of(name: str) -> Path:
     """Return the folder of this name; where there is none, that of the checkpoint that ships under it, if one does."""
-    path, own = Path(name), ROOT / "checkpoints" / name
+    path = Path(name)
+    own = ROOT / "checkpoints" / name
     return own if name and name == path.name and not path.is_dir() and own.is_dir() else path

@@ -103,7 +103,8 @@ def convert(folder: Path, source: str = "", target: str = "") -> Imported:
 def _convert(folder: Path, source: str, target: str) -> Imported:
     marian = next(iter(sorted(folder.glob("*.npz"))), None)
     files = _read_marian(marian) if marian else _read_transformers(folder)
-    weights, matrix = files.weights, _matrix(files)
+    weights = files.weights
+    matrix = _matrix(files)
     rows, pieces = _rows(files)
     opening, forced, languages = _codes(files, pieces, source, target)
     config = _config(files, len(rows), *languages)
@@ -161,7 +162,8 @@ def try_out(translate: Callable[[str], Sequence[int]]) -> None:
 
 def _layer(weights: Mapping[str, Tensor], theirs: str, ours: str, order: Tensor, inner: int) -> dict[str, Tensor]:
     """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix. inner: the width of its network."""
-    width, state = len(order), dict[str, Tensor]()
+    width = len(order)
+    state = dict[str, Tensor]()
     shapes = {"fc1.weight": (inner, width), "fc1.bias": (inner,), "fc2.weight": (width, inner)}
 
     def take(name: str) -> Tensor:
@@ -223,7 +225,8 @@ def _rows(files: Files) -> tuple[list[int], list[str]]:
 
 def _codes(files: Files, pieces: list[str], source: str, target: str) -> tuple[str, str, tuple[str, str]]:
     """The code that is put before a text, the one with which a translation begins, and the two languages."""
-    config, codes = files.config, {piece[2:-2]: piece for piece in pieces if CODE.fullmatch(piece)}
+    config = files.config
+    codes = {piece[2:-2]: piece for piece in pieces if CODE.fullmatch(piece)}
     if not codes:
         return "", "", (_language(source or config.get("source_lang")), _language(target or config.get("target_lang")))
 
@@ -275,7 +278,8 @@ def _config(files: Files, vocab_size: int, source: str, target: str) -> Config:
 
 
 def _read_transformers(folder: Path) -> Files:
-    config, words = _json(folder / "config.json"), _json(folder / "tokenizer_config.json", {})
+    config = _json(folder / "config.json")
+    words = _json(folder / "tokenizer_config.json", {})
     config = {**{key: value for key, value in words.items() if key in ("source_lang", "target_lang",
                                                                          "tokenizer_class")}, **config}
     kind = config.get("model_type")
@@ -383,7 +387,8 @@ def _read_marian(path: Path) -> Files:
     empty = torch.zeros(1, stored["Wemb"].shape[1])
     weights[MATRIX[0]] = torch.cat((torch.from_numpy(stored["Wemb"]).float(), empty))
     weights[BIAS] = torch.cat((torch.from_numpy(stored["decoder_ff_logit_out_b"]).float().flatten(), torch.zeros(1)))
-    heads, width = int(settings["transformer-heads"]), int(settings["transformer-dim-ffn"])
+    heads = int(settings["transformer-heads"])
+    width = int(settings["transformer-dim-ffn"])
     config = {"model_type": "marian", "scale_embedding": True, "d_model": int(settings["dim-emb"]),
               "encoder_attention_heads": heads, "decoder_attention_heads": heads, "encoder_ffn_dim": width,
               "decoder_ffn_dim": width, "encoder_layers": int(settings["enc-depth"]),

@@ -13,7 +13,8 @@ from safetensors.numpy import save
 
 from xformer.results import SIDES, STACKS, Course, DevScores, History, Moment, Moments, UserError
 
-HISTORY, MOMENTS = "history.json", "moments.safetensors"
+HISTORY = "history.json"
+MOMENTS = "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
 WHOLE = ("step", "seen")  # columns of whole numbers
 MOST_BYTES = 1 << 24

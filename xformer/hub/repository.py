@@ -30,7 +30,9 @@ REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag,
 COMMIT = re.compile(r"[0-9a-f]{40}")
 PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
 WEIGHTS = "model.safetensors"
-CONVERTER, CONVERTED = "SFconvertbot", "Adding `safetensors` variant"  # who proposes safe weights, and under what title
+# who proposes safe weights, and under what title
+CONVERTER = "SFconvertbot"
+CONVERTED = "Adding `safetensors` variant"
 
 
 class Access(NamedTuple):

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 from xformer.tokenizer import field_of, number_of, piece_of
 
-UNKNOWN, CONTROL = 2, 3  # kinds of a piece, as SentencePiece numbers them
+# kinds of a piece, as SentencePiece numbers them
+UNKNOWN = 2
+CONTROL = 3
 BPE = 2  # and a kind of model
 FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's
 

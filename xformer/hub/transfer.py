@@ -38,7 +38,9 @@ class TooMany(Exception):
 def watched(work: Callable[[type[tqdm]], T]) -> T:
     """Run `work`, which downloads under bars of the class that it is given, in a thread of its own; return its result.
     Raises Stalled if it brings too few new bytes, and TooMany if it cannot begin."""
-    running, result, given_up = _running, Future[T](), threading.Event()
+    running = _running
+    result = Future[T]()
+    given_up = threading.Event()
     farthest: dict[tqdm, int] = {}
     if not running.acquire(blocking=False):
         raise TooMany

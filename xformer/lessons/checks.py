@@ -101,7 +101,8 @@ def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
 @most
 def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]:
     """The English word that a Spanish one looks at most in the head that aligns best."""
-    head, asks = scene.service.best_head, scene.position("target", word)
+    head = scene.service.best_head
+    asks = scene.position("target", word)
     row = {text_of(scene.passed, one): float(_shares(scene, "cross", asks, one)[head.layer - 1, head.head - 1])
            for one in scene.every("source")}
     return row, {"word": word, "head": place(head, scene.language)}
@@ -121,7 +122,8 @@ def looks_most(scene: Scene, *, word: str, among: Sequence[str]) -> tuple[Mappin
 def head_for(scene: Scene, *, word: str, target: str, part: float) -> tuple[bool, str, Values]:
     """A head of the encoder in which a word looks at another, with at least this part of the largest share."""
     shares = _shares(scene, "encoder_self", scene.position("source", word), scene.position("source", target))
-    (best, share), head = _best(shares, "encoder_self"), scene.head
+    best, share = _best(shares, "encoder_self")
+    head = scene.head
     own = float(shares[head.layer - 1, head.head - 1]) if head.stack == "encoder_self" else 0.0
     return own >= part * share, f"{_name(scene, head)} ({own:.2f})", {
         "head": place(best, scene.language), "word": word, "target": target, "share": f"{share:.2f}"}
@@ -197,7 +199,8 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
 def unscaled(scene: Scene) -> tuple[str, Values]:
     """Whether the largest weight is "larger" or "smaller" where scores are not divided by the root of d."""
     walk, scores = _scaled(scene)
-    now, then = softmax(scores).max(), softmax(scores, math.sqrt(walk.q.shape[-1])).max()
+    now = softmax(scores).max()
+    then = softmax(scores, math.sqrt(walk.q.shape[-1])).max()
     return "larger" if then > now else "smaller", {"now": f"{now:.3f}", "then": f"{then:.3f}"}
 
 
@@ -238,7 +241,8 @@ def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
 @stays
 def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
     """The translation where all heads of a stack weigh otherwise."""
-    before, change = scene.translated, options.Weighing(Head(stack, 1, 1), kind=how)
+    before = scene.translated
+    change = options.Weighing(Head(stack, 1, 1), kind=how)
     again = scene.service.ask(questions.Reweigh(before, before.best.tokens, change))
     return before.best.text, again.translation.best.text
 
@@ -325,7 +329,8 @@ def _bleu(scene: Scene) -> dict[str, float]:
 @judged
 def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
     """The generation that is the best, or the worst, by BLEU."""
-    scores, say = _bleu(scene), scene.language.say
+    scores = _bleu(scene)
+    say = scene.language.say
     true = (min if worst else max)(scores, key=lambda one: scores[one])
     named = {name: f"{say('gen_' + name.replace('-', '_'))}, {bleu:.1f}" for name, bleu in scores.items()}
     return scene.answer == true, named.get(scene.answer, ""), {"name": named[true]}
@@ -441,7 +446,8 @@ def aligned(scene: Scene, *, word: str = "") -> Values:
 
 def by_hand(scene: Scene, *, word: str) -> Values:
     """The same head in First principles, and the row of a Spanish word."""
-    best, at = scene.service.best_head, scene.position("target", word)[1]
+    best = scene.service.best_head
+    at = scene.position("target", word)[1]
     given = best in given_heads(scene.service.info, scene.service.alignment_errors)
     return {**{f"first_{key}": value for key, value in best._asdict().items()}, "query": at + 1 if given else at}
 

@@ -16,9 +16,14 @@ from xformer.lessons.scene import CHECKS
 from xformer.results import Message, refusing
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 
-FOLDER, GLOSSARY, LECTURES = ASSETS / "lessons", ASSETS / "glossary.json", ASSETS / "lectures.json"
+FOLDER = ASSETS / "lessons"
+GLOSSARY = ASSETS / "glossary.json"
+LECTURES = ASSETS / "lectures.json"
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")  # of questions
-MOST_WORDS, MOST_OF_ENTRY, HINTS = 80, 40, 2  # words of a step and of an entry of the glossary; hints of a question
+# words of a step and of an entry of the glossary; hints of a question
+MOST_WORDS = 80
+MOST_OF_ENTRY = 40
+HINTS = 2
 ORDER = ("probabilities", "alignment", "by-hand", "it", "order", "masks", "search", "layers", "generations", "warm-up",
          "sentiment", "bias")
 Text = Mapping[str, str]  # by the code of a language; a lesson of a class has one language
@@ -153,7 +158,8 @@ def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
 def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Question:
     numbers = ("least", "most", "by", "within")
     _known(stored, ("ask", "kind", "check", "hints", "options", *numbers), where)
-    kind, hints = stored.get("kind"), stored.get("hints", [])
+    kind = stored.get("kind")
+    hints = stored.get("hints", [])
     if kind not in KINDS:
         raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
     if len(hints) != most_hints:

@@ -19,9 +19,16 @@ from xformer.results import Message, UserError, refusing
 from xformer.strings import ENGLISH, SPANISH
 
 MARK = "~"  # before the data, where an address names a lesson
-LONGEST, LONGEST_LINK = 6_000, 2_000  # characters of the data; and of a link that is passed on, or a file is
-MOST_BYTES, MOST_STEPS = 20_000, 20  # of the JSON; of a lesson
-LONGEST_TEXT, LONGEST_TITLE, LONGEST_WORD, MOST_OPTIONS, LONGEST_VALUE = 600, 80, 40, 4, 2_000  # characters; words
+LONGEST = 6_000  # characters of the data
+LONGEST_LINK = 2_000  # and of a link that is passed on, or a file is
+MOST_BYTES = 20_000  # of the JSON
+MOST_STEPS = 20  # of a lesson
+# characters; words
+LONGEST_TEXT = 600
+LONGEST_TITLE = 80
+LONGEST_WORD = 40
+MOST_OPTIONS = 4
+LONGEST_VALUE = 2_000
 LANGUAGES = {one.code: one for one in (ENGLISH, SPANISH)}
 
 
@@ -103,8 +110,11 @@ def _step(stored: Any, number: int, code: str) -> Step:
     """A step as files have it, with the teacher's texts in the one language that they have."""
     with refusing((ValueError, TypeError, AttributeError, LookupError), lambda _: (
             Message.of("error_class_step", step=number))):
-        text, question, address = stored["text"], stored.get("question") or {}, stored.get("address", {})
-        asked, hints = question.get("ask", ""), question.get("hints", [])
+        text = stored["text"]
+        question = stored.get("question") or {}
+        address = stored.get("address", {})
+        asked = question.get("ask", "")
+        hints = question.get("hints", [])
         if not isinstance(hints, list):
             raise ValueError("hints are a list")
         if len(hints) > HINTS:
@@ -126,7 +136,8 @@ def _step(stored: Any, number: int, code: str) -> Step:
 def _question(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A question as files have it. Raises ValueError, TypeError or LookupError where it is none of OFFERS."""
     given = {key: value for key, value in stored.items() if key not in ("check", "ask", "hints")}
-    name, ask = stored["check"], stored.get("ask")
+    name = stored["check"]
+    ask = stored.get("ask")
     offer = OFFERS[name]
     if {*given} != {*offer.fields} or not all(_fits(key, value) for key, value in given.items()):
         raise ValueError(f"{name} takes {offer.fields}")

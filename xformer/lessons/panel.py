@@ -11,8 +11,12 @@ from xformer.lessons.scene import Found
 from xformer.lessons.terms import MOST, among, linked
 from xformer.strings import Language
 
-ALL, GLOSSARY, CLASS = "all", "glossary", "class"  # views besides a step, as addresses write them
-LECTURES, LECTURE = "lectures", "lecture."
+# views besides a step, as addresses write them
+ALL = "all"
+GLOSSARY = "glossary"
+CLASS = "class"
+LECTURES = "lectures"
+LECTURE = "lecture."
 
 
 def marked(text: str) -> str:
@@ -28,7 +32,8 @@ def shown(text: Text, language: Language) -> str:
 
 def step(lesson: Lesson, number: int, language: Language) -> str:
     """A step, from 1, with its question, and the ways on; after the last the summary."""
-    one, html = lesson.step(number), partial(shown, language=language)
+    one = lesson.step(number)
+    html = partial(shown, language=language)
     if one is None:
         return fill("lessons.summary", language, lesson=lesson, shown=html)
     seen = among(" ".join(said(before.text, language) for before in lesson.steps[:number - 1]), language)

@@ -106,7 +106,8 @@ class Decoder:
         Requests that come while a short batch is decoded are gathered for the next one. After PATIENCE steps of a
         batch, the next one begins too and the two take turns: a short sentence does not wait for a long one.
         """
-        running, batches = True, list[Batch]()
+        running = True
+        batches = list[Batch]()
         while running or batches:
             room = BATCH_ROWS - sum(batch.rows for batch in batches)
             if running and room > 0 and all(batch.steps >= PATIENCE for batch in batches):

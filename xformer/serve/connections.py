@@ -13,7 +13,9 @@ from starlette.types import Message, Receive
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD = 15.0  # seconds for the lines before a body, of the first request of a connection and of each that follows
-WINDOW, PIECE = 20.0, 64_000  # seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
+# seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
+WINDOW = 20.0
+PIECE = 64_000
 GRACE = 10  # seconds in which what is under way is answered when a server is to end
 SIGNALS = signal.SIGINT, signal.SIGTERM
 
@@ -74,7 +76,9 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 def patient(receive: Receive) -> Receive:
     """Receive the body of a request as long as it brings `PIECE` bytes in each `WINDOW` seconds; then raise
     HTTPException. What is received after a body, that its client has gone, may take any time."""
-    until, since, whole = 0.0, 0, False
+    until = 0.0
+    since = 0
+    whole = False
 
     async def take() -> Message:
         nonlocal until, since, whole
@@ -90,6 +94,7 @@ def patient(receive: Receive) -> Receive:
         whole = not message.get("more_body", False)
         since += len(message.get("body", b""))
         if since >= PIECE:
-            until, since = time.monotonic() + WINDOW, 0
+            until = time.monotonic() + WINDOW
+            since = 0
         return message
     return take

@@ -82,7 +82,8 @@ def door(app: ASGIApp) -> ASGIApp:
         await Hosts(inside, _asked_for["hosts"], what="engine")(scope, receive, send)
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
-        token, received = _asked_for["token"], 0
+        token = _asked_for["token"]
+        received = 0
         given = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ").encode()
         if token and scope["path"] != "/health" and not hmac.compare_digest(given, token):
             said = ("This engine asks for a token, and this is not it: send “Authorization: Bearer TOKEN”, or start "
@@ -203,7 +204,9 @@ def _check_maps(info: ModelInfo, source: int, target: int) -> None:
 
 @api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")
 def explain(asked: Explained) -> dict[str, Any]:
-    service, source, text = _service("translation"), asked.text, asked.text
+    service = _service("translation")
+    source = asked.text
+    text = asked.text
     forms = (text, in_small_letters(text) or text)
     typed = [] if asked.target is None else service.typed(asked.target)[0]
     _check_maps(service.info, min(len(service.split(form)[0].pieces) for form in forms), len(typed))

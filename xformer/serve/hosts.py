@@ -48,7 +48,9 @@ class Hosts:
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), served: Callable[[Any], list[str]] = lambda app: [],
                  what: str = "page") -> None:
         """served: returns the addresses at which an application is served. what: its name in error messages."""
-        self.app, self.served, self.what = app, served, what
+        self.app = app
+        self.served = served
+        self.what = what
         self.public = "SPACE_ID" in os.environ  # a Hugging Face Space: Hugging Face decides which names lead here
         own = socket.gethostname().lower()
         root = host_of(os.environ.get("GRADIO_ROOT_PATH", ""))

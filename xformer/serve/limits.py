@@ -76,15 +76,20 @@ class Guard:
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
                  asker: Callable[[], Callable[[], bool]] = lambda: lambda: True,
                  visitor: Callable[[], Visitor] = lambda: ("", "")) -> None:
-        self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
+        self.people = people
+        self.seconds = seconds
+        self.asker = asker
+        self.visitor = visitor
         self.inside = 0
-        self._lock, self._served = threading.Lock(), _Served()
+        self._lock = threading.Lock()
+        self._served = _Served()
         self._line = deque[Future[None]]()  # for a turn, in the order of arrival; the first AT_WORK have one
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
         """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
-        served, outer = self._served, self._served.wait
+        served = self._served
+        outer = self._served.wait
         wait = outer if outer is not None and seconds is None else Wait(
             self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
         if outer is not None:

@@ -26,8 +26,10 @@ class ModelService(Generic[Model]):
     def __init__(self, loaded: Checkpoint[Model], device: str | None = None, precision: str = "auto") -> None:
         self.device, answers_in = prepare(loaded.model, device, precision)
         self.info = loaded.info(self.device, answers_in)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        self.model = loaded.model
+        self.tokenizer = loaded.tokenizer
+        self.metrics = loaded.metrics
+        self.folder = loaded.folder
         self.guard = Guard()
 
     @classmethod

@@ -50,7 +50,10 @@ class Models(ModelPool):
         also choose any folder of this machine and any repository on the Hub. most_memory: GB of models besides it.
         """
         self.most = most_memory * GB
-        self.default, self.any_name, self._device, self._precision = default, any_name, device, precision
+        self.default = default
+        self.any_name = any_name
+        self._device = device
+        self._precision = precision
         self._offered = dict(offered or {})
         self._loaded: dict[str, _Loaded] = {}  # the model used longest ago comes first
         self._lock = threading.Lock()
@@ -74,7 +77,8 @@ class Models(ModelPool):
                     None)
 
     def translating(self, source: str, target: str) -> list[str]:
-        info, wanted = self.default.info, (source, target)
+        info = self.default.info
+        wanted = (source, target)
         return [*([info.name] if (info.source, info.target) == wanted else []),
                 *(name for name, folder in self._offered.items() if checkpoint.languages(folder) == wanted)]
 
@@ -113,7 +117,8 @@ class Models(ModelPool):
             return
         wanted, first = self._join(name)
         try:
-            now, seconds = time.perf_counter(), self.guard.seconds
+            now = time.perf_counter()
+            seconds = self.guard.seconds
             if not first:
                 seconds = max(0.0, wanted.began + PATIENCE - now)
             late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
@@ -125,7 +130,8 @@ class Models(ModelPool):
     def close(self) -> None:
         """Close all services, the default too."""
         with self._lock:
-            loaded, self._loaded = self._loaded, {}
+            loaded = self._loaded
+            self._loaded = {}
         self.default.close()
         for other in loaded.values():
             other.service.add_done_callback(_close)
@@ -192,7 +198,8 @@ class Models(ModelPool):
             # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
-        needs, most = f"{wanted.bytes / GB:.1f}", f"{self.most / GB:g}"
+        needs = f"{wanted.bytes / GB:.1f}"
+        most = f"{self.most / GB:g}"
         raise UserError(Message.of("model_large", name=name, needs=needs, most=most))
 
 

@@ -26,13 +26,19 @@ from xformer.results.translation import Candidate, LengthScore, Pieced, Translat
 from xformer.results.writing import Scored
 from xformer.serve.limits import Guard
 
-DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied
+# most layers of a stack, and the largest d_model, of an untrained model that is studied
+DEEPEST = 18
+WIDEST = 128
 LARGEST_SEED = 999_999
 NORMS = ("post", "pre")  # orders of normalisation, the older first
 TASKS = ("reverse", "numbers", "copy")  # on which a visitor may train a transformer
 SCHEDULES = ("cosine", "noam")  # of the learning rate
 # The most that a visitor may ask for.
-LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK, LIVE_PAIRS = 8, 1_000, 500, 0.1, 1_000
+LIVE_LAYERS = 8
+LIVE_STEPS = 1_000
+LIVE_WARMUP = 500
+LIVE_PEAK = 0.1
+LIVE_PAIRS = 1_000
 LIVE_SECONDS = 45  # of training, after which such a run ends
 
 Progress = Callable[[int, int], object]

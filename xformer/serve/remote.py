@@ -64,7 +64,8 @@ class _Remote:
     service: str
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.guard = engine, Guard()
+        self.engine = engine
+        self.guard = Guard()
 
     def close(self) -> None:
         """Close the connections to the engine."""

@@ -22,11 +22,13 @@ class Reranked:
     """
 
     def __init__(self, service: Service, other: Service) -> None:
-        one, two = service.info, other.info
+        one = service.info
+        two = other.info
         if (one.source, one.target) != (two.target, two.source):
             raise UserError(f"The model {two.name} translates {two.source} to {two.target} and cannot rank what "
                             f"{one.name} writes; name one that translates {one.target} to {one.source}.")
-        self.service, self.other = service, other
+        self.service = service
+        self.other = other
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.service, name)

@@ -89,7 +89,8 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     most = CPU_BATCH_PIECES if device.type == "cpu" else BATCH_PIECES
     while order:
         size = max(1, most // len(rows[order[0]]))
-        chunk, order = order[:size], order[size:]
+        chunk = order[:size]
+        order = order[size:]
         reading = model(pad([rows[i] for i in chunk], device))
         logits[chunk] = reading.logits.float().cpu()
         for i, row in zip(chunk, reading.weights.float().cpu(), strict=True):
@@ -145,7 +146,9 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
 
     @torch.inference_mode()
     def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
-        began, config, done = time.perf_counter(), self.model.config, 0
+        began = time.perf_counter()
+        config = self.model.config
+        done = 0
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
         after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
@@ -198,7 +201,9 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:
         """The result for one text. marked: its row, and how many pieces were cut. logits [C]; pooling weights [S]."""
-        (row, cut), config, warnings = marked, self.model.config, prepared.warnings
+        row, cut = marked
+        config = self.model.config
+        warnings = prepared.warnings
         if cut:
             limit = config.max_length - 2
             warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut,

@@ -41,7 +41,9 @@ class Study(protocol.StudyService):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """clock: returns the time in seconds."""
-        self.guard, self.clock, self.places = Guard(), clock, Places(clock=clock)
+        self.guard = Guard()
+        self.clock = clock
+        self.places = Places(clock=clock)
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
         is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
@@ -71,7 +73,8 @@ class Study(protocol.StudyService):
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
         # The training has a thread of its own, uses one core, and rests most of the time while others are served.
         _check(settings)
-        there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
+        there = self.guard.asker()
+        frames = Queue[LiveFrame | Exception | None](1)
         mine = self.places.join(self.guard.visitor()[0])
         read = resumed = self.clock()
 

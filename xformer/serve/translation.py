@@ -165,7 +165,8 @@ class Service(ModelService[Translator], TranslationService):
                     progress: Callable[[int], object] | None = None, change: Intervention = passes.UNCHANGED
                     ) -> list[Translation]:
         """Queue sources and wait for their translations. Arguments as of `translate_many`."""
-        began, options = time.perf_counter(), options or Options()
+        began = time.perf_counter()
+        options = options or Options()
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
         several = options.n_best > 1 and not options.sampling
         searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
@@ -192,7 +193,8 @@ class Service(ModelService[Translator], TranslationService):
     def _as_read(self, sources: Sequence[Prepared], options: Options | None = None, max_length: int | None = None
                  ) -> list[Prepared]:
         """The sources in the forms in which a translation reads them; options: of its search, if it draws nothing."""
-        found, usual = [*sources], Options() if options is None or options.sampling else options
+        found = [*sources]
+        usual = Options() if options is None or options.sampling else options
         if several := [*self._in_small_letters(sources)]:
             with self.guard.enter() as wait:
                 read = self._read(wait, [sources[i] for i in several], replace(usual, n_best=1, quality=False),
@@ -250,10 +252,13 @@ class Service(ModelService[Translator], TranslationService):
         joined: of hypotheses that read the same, in other pieces, the best alone is listed. Samples are all listed:
         how often a text was drawn says something.
         """
-        best, warnings, candidates = hypotheses[0], [*source.warnings], [*map(self._candidate, hypotheses)]
+        best = hypotheses[0]
+        warnings = [*source.warnings]
+        candidates = [*map(self._candidate, hypotheses)]
         unsure = free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                     or BROKEN in candidates[0].text)
-        foreign, reasons = looks_foreign(source.text, self.model.config.source), list[Message]()
+        foreign = looks_foreign(source.text, self.model.config.source)
+        reasons = list[Message]()
         if {self.model.config.source, self.model.config.target} <= {*SHORT}:  # of which the limits were measured
             is_known = self.model.config.vocab_size >= LEAST_PIECES and not (unsure and foreign)
             reasons += no_sentence(source.text, self.tokenizer.pieces(source.tokens) if is_known else [])
@@ -284,7 +289,8 @@ class Service(ModelService[Translator], TranslationService):
             return None
 
         def reckon(found: dict[str, Any]) -> float | None:
-            fitted, search = found["quality"], [self.info.identity, options.beam, options.length_penalty]
+            fitted = found["quality"]
+            search = [self.info.identity, options.beam, options.length_penalty]
             if [fitted["identity"], *fitted["search"]] != search:
                 return None
             share = quality.estimate(fitted["weights"], quality.features(len(pieces), best))
@@ -341,17 +347,20 @@ class Service(ModelService[Translator], TranslationService):
     def _move(self, asked: questions.Move) -> Moved:
         original = self.read(asked.source, asked.options, asked.max_length)
         changed = original if asked.seed is None else self._prepare(shuffle(original.text, asked.seed))
-        target, change = self._target(asked.target), self._intervention(positions=asked.positions)
+        target = self._target(asked.target)
+        change = self._intervention(positions=asked.positions)
         with self.guard.enter() as wait:
             (found,) = self._translated(wait, [changed], asked.options, max_length=asked.max_length, change=change)
             return Moved(found, self._traced(original, target), self._traced(changed, target, change), changed.text)
 
     def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
         source = self.read(asked.source, asked.options, asked.max_length)
-        target, options = self._target(asked.target), asked.options or Options()
+        target = self._target(asked.target)
+        options = asked.options or Options()
         longest = min(self._limit(source.tokens, asked.max_length), len(target) + MOST_MORE)
         with self.guard.work():
-            began, heads = time.perf_counter(), weighing.heads(self.transformer, asked.change, len(target) + 1)
+            began = time.perf_counter()
+            heads = weighing.heads(self.transformer, asked.change, len(target) + 1)
             hypotheses = weighing.translate(self.transformer, [*source.tokens, EOS], options, longest, heads,
                                             asked.change)
             found = self._translation(source, hypotheses, began, options, asked.max_length)
@@ -391,7 +400,8 @@ class Service(ModelService[Translator], TranslationService):
         Raises UserError."""
         if isinstance(source, str):
             return self._as_read([self._prepare(source)], options, max_length)[0]
-        tokens, limit = list(source.source_tokens), self.max_pieces
+        tokens = list(source.source_tokens)
+        limit = self.max_pieces
         if not tokens:
             raise UserError(Message.of("error_empty"))
         if len(tokens) + 1 > limit:

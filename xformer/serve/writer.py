@@ -99,5 +99,6 @@ class Writer(OfReviews[LanguageModel], WriterService):
 
 def _respelt(tokenizer: Tokenizer, before: Scored, tokens: Sequence[int]) -> str:
     """Spell tokens; if they continue the text `before`, its own spelling is kept, which may have capitals."""
-    old, new = tokenizer.decode(before.tokens), tokenizer.decode(tokens)
+    old = tokenizer.decode(before.tokens)
+    new = tokenizer.decode(tokens)
     return before.text + new[len(old):] if old and new.startswith(old) else new

@@ -89,9 +89,12 @@ def evaluate_against(first: Service, second: Service, pairs: Sequence[Pair], opt
     """
     check(first.info, second.info)
     both = [_evaluated(service, pairs, options, rough, lowercase) for service in (first, second)]
-    pairs, texts = as_read(first, pairs), [texts for _, texts in both]
-    references, chrf = [reference for _, reference in pairs], sacrebleu.CHRF(lowercase=lowercase)
-    tested, systems = {}, list[tuple[str, Sequence[str]]](zip("AB", texts, strict=True))
+    pairs = as_read(first, pairs)
+    texts = [texts for _, texts in both]
+    references = [reference for _, reference in pairs]
+    chrf = sacrebleu.CHRF(lowercase=lowercase)
+    tested = {}
+    systems = list[tuple[str, Sequence[str]]](zip("AB", texts, strict=True))
     for name, metric in (("BLEU", sacrebleu.BLEU(lowercase=lowercase)), ("chrF", sacrebleu.CHRF(lowercase=lowercase))):
         *_, column = PairedTest(systems, {name: metric}, [references], "bs", RESAMPLES)()[1].values()
         results = [one for one in column if not isinstance(one, str)]
@@ -146,7 +149,8 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     gold = [pair.turned() for pair in gold] if service.info.source == "es" else gold
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
-    rates, sides = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS]), None
+    rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])
+    sides = None
     if service.info.architecture == "transformer":
         shares = [service.ask(TellSides(pair.english, pair.spanish))[0] for pair in gold]
         sides = float(alignment.head_scores([replace(trace, cross=share[None, None]) for trace, share in
@@ -180,7 +184,8 @@ def evaluate_sentiment(service: SentimentService, rows: Sequence[Labelled]) -> S
     with tqdm(total=len(rows), unit="text", dynamic_ncols=True, leave=False) as bar:
         logits, _ = read(service.model, texts, bar.update)
     seconds = time.perf_counter() - began
-    probabilities, labels = service.model.probabilities(logits), torch.tensor([label for label, _ in rows])
+    probabilities = service.model.probabilities(logits)
+    labels = torch.tensor([label for label, _ in rows])
     error, bins = reliability(probabilities, labels)
     return SentimentScores(
         accuracy=round(float((probabilities.argmax(1) == labels).double().mean()), 4), rows=len(rows),

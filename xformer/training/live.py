@@ -24,7 +24,8 @@ from xformer.training.tasks import TranslationTask, guess
 from xformer.translator import Translator, pad, translate_ids
 
 CPU = torch.device("cpu")
-WIDTH, HEADS = 64, 4
+WIDTH = 64
+HEADS = 4
 BATCH = 32  # examples of a step
 HELD_OUT = 64  # examples that are never trained on, and are answered to be scored
 SHOWN = 4  # of them
@@ -79,11 +80,13 @@ class Examples:
 
     def __init__(self, task: str, seed: int, few: int = 0) -> None:
         """few: how many there are to learn from; 0: new ones without end."""
-        self.task, self.seed = task, seed
+        self.task = task
+        self.seed = seed
         self.pieces = (*SPECIAL.values(), *("0123456789" if task == "numbers" else LETTERS),
                        *(WORDS if task == "numbers" else ()))
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
-        rng, found = random.Random(f"held out {task}"), dict[Example, None]()
+        rng = random.Random(f"held out {task}")
+        found = dict[Example, None]()
         while len(found) < HELD_OUT:
             example = draw(task, rng)
             if example.held_out:
@@ -116,7 +119,9 @@ class ExamplesTask(TranslationTask):
     score = "accuracy"
 
     def __init__(self, model: Transformer, examples: Examples, smoothing: float) -> None:
-        self.model, self.data, self.smoothing = model, examples, smoothing
+        self.model = model
+        self.data = examples
+        self.smoothing = smoothing
 
     @torch.no_grad()
     def held_out_loss(self, examples: list[Ids]) -> float:
@@ -159,7 +164,8 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
                   settings.smoothing)
     began = told = clock()
     every = max(1, settings.steps // SCORED)
-    scores, held_out = list[tuple[int, float, float]](), list[float]()
+    scores = list[tuple[int, float, float]]()
+    held_out = list[float]()
     probe = [(examples.encode(one.question), examples.encode(one.answer)) for one in examples.held_out]
     before = parts.depths(task, probe, CPU)
     answers: tuple[tuple[str, str, str], ...] = ()
@@ -207,8 +213,10 @@ def answer(model: Translator, examples: Examples) -> tuple[tuple[tuple[str, str,
 def look(model: Transformer, examples: Examples) -> tuple[Head, tuple[str, ...], tuple[str, ...], np.ndarray]:
     """Find the sharpest head of the cross-attention in a pass over the first held-out question and its answer: the one
     whose largest probability is largest on average. -> head, queries, keys, its map (Q, K)"""
-    one, trace = examples.held_out[0], Trace()
-    source, target = examples.encode(one.question), examples.encode(one.answer)
+    one = examples.held_out[0]
+    trace = Trace()
+    source = examples.encode(one.question)
+    target = examples.encode(one.answer)
     model.eval()
     model(pad([[*source, EOS]]), pad([[BOS, *target]]), trace)
     maps = torch.stack(trace.cross.probabilities)[:, 0]  # [layers, H, Q, K]

@@ -87,7 +87,9 @@ class Average:
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
-        self.model, self.decay, self.steps = model, decay, 0
+        self.model = model
+        self.decay = decay
+        self.steps = 0
         self.weights = [p.detach().clone() for p in model.parameters()]
 
     def update(self) -> None:
@@ -114,7 +116,8 @@ def keep_memory() -> None:
     On two cores this alone raised training from 2,750 to 4,000 target pieces a second (research/LOG.md).
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        m_trim_threshold, m_mmap_max = -1, -4
+        m_trim_threshold = -1
+        m_mmap_max = -4
         libc.mallopt(m_mmap_max, 0)
         libc.mallopt(m_trim_threshold, 2**31 - 1)
 
@@ -175,7 +178,9 @@ class Learner:
     """
 
     def __init__(self, task: Task, options: TrainingOptions, device: torch.device) -> None:
-        self.task, self.options, self.device = task, options, device
+        self.task = task
+        self.options = options
+        self.device = device
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.processes = dist.get_world_size() if dist.is_initialized() else 1
         task.model.to(device)
@@ -186,22 +191,27 @@ class Learner:
         self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
         self.seen = 0  # weight of all examples learned from
         self.history = History()
-        self.loss_sum, self.weight_sum = 0.0, 0  # since they were last set to 0
+        # since they were last set to 0
+        self.loss_sum = 0.0
+        self.weight_sum = 0
         self.precision = "float32" if options.precision == "auto" else options.precision
         self.parallel = task.model
 
     def steps(self) -> Iterator[Made]:
         """Train to the end of the run, and yield after each step. Raises UserError where it diverges."""
         while (done := self._done()) < 1:
-            step, skipped = self.step, self.batch
+            step = self.step
+            skipped = self.batch
             for batch in self._shared(self.task.batches(self.epoch, self.batch)):
                 began = time.monotonic()
                 loss, norm = self._learn(batch, done)
                 self.batch += 1
                 weight = self.task.weight(batch)
-                self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + weight
+                self.loss_sum = self.loss_sum + loss
+                self.weight_sum = self.weight_sum + weight
                 took = self._of_first(time.monotonic() - began)  # so that all end at the same step
-                self.elapsed, self.seen = self.elapsed + took, self.seen + weight
+                self.elapsed = self.elapsed + took
+                self.seen = self.seen + weight
                 rate = self.optimizer.param_groups[0]["lr"]
                 self.history.add(self.step, self.elapsed, self.seen, rate, loss=loss, weight=weight, norm=norm,
                                  took=took)
@@ -212,7 +222,8 @@ class Learner:
             if self.step == step and not skipped:
                 raise UserError(f"There is nothing to train on: an epoch has no batch for {self.processes} "
                                 f"process(es); give more examples, or allow longer ones.")
-            self.epoch, self.batch = self.epoch + 1, 0
+            self.epoch = self.epoch + 1
+            self.batch = 0
 
     def _done(self) -> float:
         """Return the share of the run that is over: 1 or more at its end."""
@@ -227,7 +238,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, done, self.options, self.task.model.config.d_model)
         self.parallel.train()
-        share, weight = batch[self.rank::self.processes], self.task.weight(batch)
+        share = batch[self.rank::self.processes]
+        weight = self.task.weight(batch)
         parts = [part for i in range(self.options.accumulate) if (part := share[i::self.options.accumulate])]
         total = torch.zeros((), dtype=torch.float64, device="cpu" if self.device.type == "mps" else self.device)
         for number, part in enumerate(parts, 1):
@@ -321,7 +333,9 @@ class Trainer(Learner):
                 if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
                     rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
                     scores = self._score(self.loss_sum / self.weight_sum, rate, done)
-                    self.loss_sum, self.weight_sum, self.scored = 0.0, 0, self.elapsed
+                    self.loss_sum = 0.0
+                    self.weight_sum = 0
+                    self.scored = self.elapsed
                 if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
                     self._save()
                     last_save = self.elapsed
@@ -475,7 +489,8 @@ class Trainer(Learner):
         state = torch.load(self.folder / "state.pt", map_location=self.device, weights_only=True)
         self.task.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.average.weights, self.average.steps = state["average"], state["average_steps"]
+        self.average.weights = state["average"]
+        self.average.steps = state["average_steps"]
         vars(self).update({name: state[name] for name in PLACE})
         vars(self.history).update(state["history"])
         self.begun_with |= state["begun_with"]

@@ -37,7 +37,9 @@ class MomentsRecorder:
     def __init__(self, folder: Path, model: Translator, tokenizer: Tokenizer, gold: Sequence[Gold], count: int) -> None:
         """gold: pairs aligned by hand; the alignment error rates are of all of them that the vocabulary can write, the
         maps of SENTENCES. Raises ValueError where it can write none of these."""
-        self.folder, self.model, self.tokenizer = folder, model, tokenizer
+        self.folder = folder
+        self.model = model
+        self.tokenizer = tokenizer
         self.gold = [pair for pair in gold if _writes(tokenizer, pair)]
         self.shares = shares(count)
         self.shown = [n for n, pair in enumerate(self.gold) if pair.english in SENTENCES]
@@ -56,7 +58,8 @@ class MomentsRecorder:
 
     def due(self, done: float) -> bool:
         """Tell whether another share of the run is over; said once."""
-        before, self.passed = self.passed, max(self.passed, bisect_right(self.shares, done))
+        before = self.passed
+        self.passed = max(self.passed, bisect_right(self.shares, done))
         return self.passed > before
 
     def take(self, moment: Moment) -> None:

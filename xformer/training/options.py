@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 SCHEDULES = ("noam", "cosine")
 PRECISIONS = ("float32", "bfloat16")
-NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # section 5.3 of Vaswani et al.
+# section 5.3 of Vaswani et al.
+NOAM_PEAK = 1.0
+NOAM_WARMUP = 4_000
 LARGEST_SEED = 2**63 - 1
 MOST_MOMENTS = 20
 MOST_POSITIONS = 1 << 16  # pieces; a checkpoint of more is not loaded
@@ -39,8 +41,11 @@ def required(help: str, **more: Any) -> Any:
     return field(metadata={"help": help, "group": None, "required": True, **more})
 
 
-MODEL, LENGTH, PACE, REST, BATCHES = (
-    "model", "length of training; the learning rate falls until its end", "optimisation", "the rest", "batches")
+MODEL = "model"
+LENGTH = "length of training; the learning rate falls until its end"
+PACE = "optimisation"
+REST = "the rest"
+BATCHES = "batches"
 
 
 def outside(value: float, said: Mapping[str, Any]) -> str:
@@ -53,7 +58,8 @@ def outside(value: float, said: Mapping[str, Any]) -> str:
 def check(record: Any) -> None:
     """Raise ValueError where a field of a record is outside its limits, or none of its choices."""
     for one in fields(record):
-        value, choices = getattr(record, one.name), one.metadata.get("choices")
+        value = getattr(record, one.name)
+        choices = one.metadata.get("choices")
         if choices and value is not None and value not in choices:
             raise ValueError(f"{one.name} is {value!r}; choose one of {', '.join(choices)}")
         if isinstance(value, (int, float)) and (limits := outside(value, one.metadata)):

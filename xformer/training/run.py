@@ -72,7 +72,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             checkpoint.require(known)
         model_type: type[Any] = checkpoint.translator_type(known) if known else Transformer
         if not known and run.architecture != "transformer":
-            model_type, attention = RecurrentTranslator, "additive" if run.architecture == "gru-attention" else "none"
+            model_type = RecurrentTranslator
+            attention = "additive" if run.architecture == "gru-attention" else "none"
             shape.update(attention=attention, n_heads=1, d_ff=1, norm="pre", n_decoder_layers=0)
         model, tokenizer = _model(run, out, model_type, model_type, learn, **shape)
         if run.risk and (path is None or isinstance(model, RecurrentTranslator)):
@@ -127,7 +128,8 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
 def train_sentiment(run: SentimentRun) -> dict[str, float]:
     """Fine-tune a language model, or train a classifier from nothing; return the last accuracies on validation data.
     Raises UserError."""
-    learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
+    learned = ("imdb-train", "sst2-train-phrases")
+    validation = ("imdb-validation", "sst2-validation")
     names = (*learned, *validation)  # read by the first process, which makes the batches of all
     files = {name: corpora.needed_file(run.data, name, "sentiment", ROWS) for name in names if not _rank()}
     with starting():
@@ -184,7 +186,8 @@ def _model(run: Run, out: Path, model_type: type[Model], start_type: type[Any], 
         return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(vocabulary)
     if run.start:
         start = checkpoint.load(repository.find(run.start), start_type)
-        tokenizer, config = start.tokenizer, config_type(**{**start.model.config.to_dict(), **shape})
+        tokenizer = start.tokenizer
+        config = config_type(**{**start.model.config.to_dict(), **shape})
     else:
         if not _rank():
             checkpoint.write(vocabulary, learn().model)
@@ -276,7 +279,8 @@ def forecast(task: Task, options: TrainingOptions, device: torch.device, learned
     tried = usual if options.precision == "auto" else [options.precision]
     speeds = {precision: _speed(learner, first, precision) for precision in tried}
     precision = max(speeds, key=lambda one: speeds[one])
-    mean, speed = sum(sizes) / len(sizes), speeds[precision]
+    mean = sum(sizes) / len(sizes)
+    speed = speeds[precision]
     limits = [limit for limit in (options.steps * mean, 60 * options.minutes * speed, options.weight) if limit]
     seen = min(limits)
     parameters = sum(p.numel() for p in task.model.parameters())
@@ -292,7 +296,9 @@ def forecast(task: Task, options: TrainingOptions, device: torch.device, learned
 
 def _speed(learner: Learner, batches: list[list[Any]], precision: str) -> float:
     """Return pieces a second of steps in a precision; the first step is not counted."""
-    learner.precision, seen, began = precision, 0, 0.0
+    learner.precision = precision
+    seen = 0
+    began = 0.0
     for number, batch in enumerate(islice([*batches, *batches], TRIALS + 1)):
         if number == 1:
             began = time.perf_counter()

@@ -102,8 +102,12 @@ class TranslationTask(Task):
 
     def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
                  smoothing: float = 0.1, risk: float = 0.0) -> None:
-        self.model, self.tokenizer, self.data, self.dev = model, tokenizer, data, dev
-        self.smoothing, self.risk = smoothing, risk
+        self.model = model
+        self.tokenizer = tokenizer
+        self.data = data
+        self.dev = dev
+        self.smoothing = smoothing
+        self.risk = risk
 
     def weight(self, batch: Sequence[Ids | Ranked]) -> int:
         return sum(len(one[1]) + 1 for one in batch if not isinstance(one, Ranked))
@@ -158,7 +162,10 @@ class LanguageModelTask(Task):
     def __init__(self, model: LanguageModel, tokenizer: Tokenizer, data: Windows,
                  held_out: Sequence[Sequence[np.ndarray]]) -> None:
         """Take the model, its training windows, and batches of held-out windows [length + 1]."""
-        self.model, self.tokenizer, self.data, self.held_out = model, tokenizer, data, held_out
+        self.model = model
+        self.tokenizer = tokenizer
+        self.data = data
+        self.held_out = held_out
 
     def weight(self, batch: Sequence[np.ndarray]) -> int:
         return sum(len(window) - 1 for window in batch)
@@ -188,9 +195,11 @@ def fit_temperature(logits: Tensor, labels: Tensor) -> float:
     logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". The likelihood has a single
     peak, so ternary search finds it.
     """
-    low, high = math.log(0.05), math.log(20)
+    low = math.log(0.05)
+    high = math.log(20)
     for _ in range(60):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
+        left = low + (high - low) / 3
+        right = high - (high - low) / 3
         losses = [float(F.cross_entropy(logits.double() / math.exp(t), labels)) for t in (left, right)]
         low, high = (low, right) if losses[0] <= losses[1] else (left, high)
     return math.exp((low + high) / 2)
@@ -228,8 +237,13 @@ class SentimentTask(Task):
         if auxiliary and not model.config.causal:
             raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
                              f"nothing to predict; choose --mask causal, or --auxiliary 0")
-        self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
-        self.auxiliary, self.blank, self.learned_from = auxiliary, blank, dict(learned_from or {})
+        self.model = model
+        self.tokenizer = tokenizer
+        self.data = data
+        self.validation = validation
+        self.auxiliary = auxiliary
+        self.blank = blank
+        self.learned_from = dict(learned_from or {})
         self.calibration: dict[str, Any] = {}  # of the last evaluation
 
     def weight(self, batch: Sequence[Example]) -> int:
@@ -250,13 +264,16 @@ class SentimentTask(Task):
         loss = F.cross_entropy(reading.logits.float(), labels, reduction="sum")
         if self.auxiliary:
             real = tokens[:, 1:] != PAD
-            logits, wanted = self.model.logits(reading.states[:, :-1][real]), tokens[:, 1:][real]
+            logits = self.model.logits(reading.states[:, :-1][real])
+            wanted = tokens[:, 1:][real]
             loss = loss + self.auxiliary * len(batch) / len(wanted) * SmoothedCrossEntropy.apply(logits, wanted, 0.0)
         return loss
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Fit the temperature on all validation sets; return the accuracy (0 to 1) on each, and their mean."""
-        everything, labels, scores = [], [], {}
+        everything = []
+        labels = []
+        scores = {}
         for name, examples in self.validation.items():
             with autocast(self.model.embedding.weight.device, precision):  # as it is trained
                 logits, _ = read(self.model, [pieces.tolist() for _, pieces in examples])
@@ -264,7 +281,8 @@ class SentimentTask(Task):
             scores[name] = round(float((logits.argmax(1) == wanted).double().mean()), 4)
             everything.append(logits)
             labels.append(wanted)
-        logits, wanted = torch.cat(everything), torch.cat(labels)
+        logits = torch.cat(everything)
+        wanted = torch.cat(labels)
         self.model.config = replace(self.model.config, temperature=round(fit_temperature(logits, wanted), 4))
         error, bins = reliability(self.model.probabilities(logits), wanted)
         before, _ = reliability(logits.softmax(dim=1), wanted)

@@ -97,7 +97,8 @@ def plotly_script(request: Request) -> FileResponse:
 
 def component_script(request: Request) -> FileResponse:
     """One of SCRIPTS. A browser keeps it for a day; other versions have other addresses."""
-    folder, name = request.path_params["folder"], request.path_params["name"]
+    folder = request.path_params["folder"]
+    name = request.path_params["name"]
     path = SCRIPTS.get(name)
     if path is None or address(name) != f"/scripts/{VERSION}/{folder}/{name}":
         raise HTTPException(404)

@@ -193,7 +193,8 @@ class Words(Kind):
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
     """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
     def kind(service: TranslationService, _: Values) -> OneHead:
-        heads, best = every_head(service), service.best_head
+        heads = every_head(service)
+        best = service.best_head
         labels = tuple(head_label(head, language) for head in heads)
         return OneHead(heads, labels, str(best) if best in heads else None)
     return kind
@@ -202,7 +203,8 @@ def one_head(language: Language) -> Callable[[TranslationService, Values], OneHe
 def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
     """Make the kind of a control that holds any heads of a model; stack: the key of the control that names it."""
     def kind(service: TranslationService, so_far: Values) -> SomeHeads:
-        heads, label = every_head(service, *([so_far[stack]] if stack else [])), place if stack else head_label
+        heads = every_head(service, *([so_far[stack]] if stack else []))
+        label = place if stack else head_label
         return SomeHeads(heads, tuple(label(head, language) for head in heads), none=bool(stack))
     return kind
 
@@ -333,7 +335,8 @@ class Controls(dict[str, Control]):
 
     def left_out(self, service: TranslationService) -> str:
         """List every key with the value that the address leaves out, as JSON for `write` in assets/page.js."""
-        defaults, kinds = self.defaults(service), self.kinds(service)
+        defaults = self.defaults(service)
+        kinds = self.kinds(service)
         longer = {key: most for key, kind in kinds.items() if (most := getattr(kind, "longest", 0)) > LONGEST}
         return json.dumps({"longest": LONGEST, "longer": longer, "left_out": {
             key: "" if control.always else written(defaults[key]) for key, control in self.items()}})

@@ -39,8 +39,12 @@ SWIFT: dict[str, Any] = {**QUIET, "queue": False}
 # Parameters that gradio fills in, by their names: found by annotation, or by default value.
 ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}
 DEFAULTS: dict[str, Any] = {"progress": gr.Progress()}
-ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
-MODEL, TAB = "page_model", "open_tab"  # inputs that the page adds to those of a handler
+# of buttons
+ON = gr.update(interactive=True)
+OFF = gr.update(interactive=False)
+# inputs that the page adds to those of a handler
+MODEL = "page_model"
+TAB = "open_tab"
 PROBLEM = "problem"  # the name of an answer that is shown in the listener's `problem`
 WAITING = "no_trace"  # a translation that is missing is no error: at first one is under way
 REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
@@ -146,7 +150,8 @@ class Ask:
         names "problem"; emptied otherwise. Without one, a refusal is a notice that goes away by itself. only_in: the id
         of the tab that must be open, or nothing is done. Raises TypeError where the handler has other parameters.
         """
-        inputs, outputs = dict(inputs or {}), dict(outputs or {})
+        inputs = dict(inputs or {})
+        outputs = dict(outputs or {})
         special = _special(handler, {*inputs, *fixed})
         added = {name: component for name, component in ((MODEL, self.model), (TAB, self.tab if only_in else None))
                  if component is not None}
@@ -168,7 +173,8 @@ class Ask:
 
         def answers(*arguments: Any) -> Generator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))
-            model, tab = named.pop(MODEL, None), named.pop(TAB, None)
+            model = named.pop(MODEL, None)
+            tab = named.pop(TAB, None)
             here = only_in is None or tab == only_in
             told = self._answers(handler, model or "", {**named, **fixed}) if here else iter(())
             with in_order.call() as left:

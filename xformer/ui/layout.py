@@ -24,8 +24,13 @@ class Layout(dict[str, Any]):
     def __init__(self, page: Page, tab: str | None = None, ask: Ask | None = None) -> None:
         """tab: the id of the tab that it stands in. ask: makes its listeners, `page.ask` if not given."""
         super().__init__(trace=page.trace, translation=page.translation, lock=page.lock, spanish=page.spanish)
-        self.page, self.tab, self.ask, self.language = page, tab, ask or page.ask, page.language
-        self.say, self.html, self.controls = page.language.say, page.language.html, Controls(page.service)
+        self.page = page
+        self.tab = tab
+        self.ask = ask or page.ask
+        self.language = page.language
+        self.say = page.language.say
+        self.html = page.language.html
+        self.controls = Controls(page.service)
         self.opened: Any = page.opened.get(tab or "")  # a box whose text changes when it comes into sight
         self.views: dict[str, View] = {}
 

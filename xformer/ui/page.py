@@ -92,7 +92,9 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
           language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None,
           other_reviews: Mapping[str, ReviewService] | None = None) -> Page:
     """Lay one page out; called inside its Blocks."""
-    frame, controls, of_model = _frame(models, language), Controls(models.default), Controls(models.default)
+    frame = _frame(models, language)
+    controls = Controls(models.default)
+    of_model = Controls(models.default)
     ids = tuple(module.ID for module in tabs)
     # No States: the browser writes these into the address.
     asked = controls.add("text", lambda service, _: Words(examples(service)[0]), gr.Textbox, always=True, visible=False)
@@ -116,7 +118,8 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
 
 def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
     """Lay out the bar, and what is said below all; -> the components by name."""
-    say, first = language.of(models.default.info).say, examples(models.default)
+    say = language.of(models.default.info).say
+    first = examples(models.default)
     frame = dict[str, Any]()
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
@@ -173,7 +176,8 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
 
 def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
     """Add what the frame shows of the model."""
-    models, controls = page.models, page.controls
+    models = page.models
+    controls = page.controls
     page.views.update({
         "about": View(frame["about"], lambda service, values: _about(service, page.language)),
         "examples": View(frame["sample"], lambda service, values: gr.Dataset(
@@ -278,7 +282,8 @@ def choose(models: ModelPool, language: Language, *, chosen: str | None, name: s
 
     The address goes with it, but for what the other model does not have.
     """
-    chosen, sentence = (chosen or "").strip(), sentence or ""
+    chosen = (chosen or "").strip()
+    sentence = sentence or ""
     wanted = models.known_as(chosen)
     if wanted == name:
         yield {"go": ""}

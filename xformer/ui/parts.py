@@ -49,12 +49,14 @@ class Parts:
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
-        ids, tab = [module.ID for module in self.parts], Layout(page, self.ID)
+        ids = [module.ID for module in self.parts]
+        tab = Layout(page, self.ID)
         here = [module.ID for module in self.parts if not hasattr(module, "is_here") or module.is_here(page)]
         first = (here or ids)[0]
         with gr.Row(elem_classes="controls parts"):
             part = tab.choice(self.tab.choice, ids, first, self.tab.name, "part", container=False)
-        columns, opened = [], []
+        columns = []
+        opened = []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)

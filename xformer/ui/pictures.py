@@ -29,7 +29,8 @@ from xformer.ui.tabs import Listener, Page
 
 GIVEN = ("service", "language", "before")  # parameters that are no inputs; before: see `Pictures.fact`
 PLAIN = (str, int, float, tuple, list, type(None))  # values that are kept for comparison however long
-FOLLOWED, TICK = "followed", "tick"
+FOLLOWED = "followed"
+TICK = "tick"
 TICKS = count()
 Function = Callable[..., Any]
 
@@ -65,8 +66,13 @@ class Pictures:
         ask: makes their listeners, `page.ask` if not given. in_turn: they are drawn in turn with all that computes.
         cleared: by name, what replaces the pictures where one cannot be drawn; by default they stay as they are.
         """
-        self.ask, self.tab, self.in_turn, self.cleared = ask or page.ask, tab, in_turn, dict(cleared or {})
-        self.controls, self.made, self.tick = controls, gr.State({}), gr.Textbox(visible=False)
+        self.ask = ask or page.ask
+        self.tab = tab
+        self.in_turn = in_turn
+        self.cleared = dict(cleared or {})
+        self.controls = controls
+        self.made = gr.State({})
+        self.tick = gr.Textbox(visible=False)
         self.inputs: dict[str, Any] = {"trace": page.trace, "translation": page.translation, "lock": page.lock}
         self.facts: dict[str, Function] = {}
         self.pictures: dict[str, Picture] = {}
@@ -129,7 +135,8 @@ class Pictures:
     def follow(self, function: Function, *controls: str) -> None:
         """Declare controls that follow others: before anything is drawn, the function answers with values or updates by
         name, which count as inputs then; `before` as in `add`. None: nothing can be drawn yet."""
-        self.following, self.followed = function, controls
+        self.following = function
+        self.followed = controls
 
     def listen(self, problem: gr.HTML | None, *events: Any, by_change: Collection[str] = (),
                late_events: Sequence[Any] = (), how: Mapping[str, Any] = SWIFT) -> None:
@@ -153,7 +160,8 @@ class Pictures:
         answer, of components in `outputs`, counts as inputs, and what depends on them is drawn even if it seems to be
         there: answers to two clicks may overtake each other. None: nothing is drawn.
         """
-        inputs, outputs = dict(inputs or {}), dict(outputs or {})
+        inputs = dict(inputs or {})
+        outputs = dict(outputs or {})
         special = [] if action is None else [one for one in (*ANNOTATED, *DEFAULTS) if one in
                                              signature(action).parameters]
         functions = [*self._functions(late), *([] if action is None else [action])]
@@ -197,17 +205,20 @@ class Pictures:
             if asked is None:
                 return answer
             answer |= now.set(asked)
-        chosen, noted = {*answer}, now.inputs(self.following)
+        chosen = {*answer}
+        noted = now.inputs(self.following)
         followed = now.call(self.following, FOLLOWED, noted)
         if followed is None:
             return answer
         answer |= now.set(followed)
         waiting = dict[str, dict[str, Any]]()
-        drawn, problem = {FOLLOWED: Made(noted)}, None
+        drawn = {FOLLOWED: Made(noted)}
+        problem = None
         for name, one in self.pictures.items():
             try:
                 if one.late == late and now.call(one.seen, "", now.inputs(one.seen)):
-                    inputs, last = now.inputs(one.draw), now.made.get(name)
+                    inputs = now.inputs(one.draw)
+                    last = now.made.get(name)
                     is_there = last is not None and _same(last.inputs, inputs) and name != PROBLEM
                     if not is_there or not chosen.isdisjoint(self._base([one.draw])):
                         waiting[name] = inputs
@@ -251,7 +262,8 @@ class Pictures:
 
     def _base(self, functions: Sequence[Function], own: Collection[str] = ()) -> list[str]:
         """List the inputs and controls that functions depend on, directly or by facts, but for their `own`."""
-        waiting, names = [*functions], dict[str, None]()
+        waiting = [*functions]
+        names = dict[str, None]()
         while waiting:
             for name in self.takes(waiting.pop(0)):
                 if name in self.facts and name not in names:
@@ -273,8 +285,12 @@ class _Now:
 
     def __init__(self, pictures: Pictures, service: Any, language: Language, made: dict[str, Made],
                  values: dict[str, Any]) -> None:
-        self.pictures, self.made, self.values = pictures, made, values
-        self.service, self.language, self.acting = service, language, False
+        self.pictures = pictures
+        self.made = made
+        self.values = values
+        self.service = service
+        self.language = language
+        self.acting = False
         self.known: dict[str, Any] = {}  # facts
         self.failed: dict[str, UserError] = {}
 
@@ -286,7 +302,8 @@ class _Now:
             return self.values[name]
         if name not in self.known:
             try:
-                make, last = self.pictures.facts[name], self.made.get(name)
+                make = self.pictures.facts[name]
+                last = self.made.get(name)
                 inputs = self.inputs(make)
                 if last is None or not _same(last.inputs, inputs):
                     last = self.made[name] = Made(inputs, self.call(make, name, inputs))

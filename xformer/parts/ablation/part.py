@@ -44,7 +44,8 @@ def add(service: TranslationService, language: Language, *, off: list[str], stac
 @needs(translation="ablation_none", off="ablation_none")
 def run(service: TranslationService, language: Language, *, translation: Translation, off: list[str]) -> dict[str, str]:
     """Translate again without these heads, and say what became of every word of the old translation."""
-    heads, best = [Head.parse(name) for name in off], translation.best
+    heads = [Head.parse(name) for name in off]
+    best = translation.best
     again = service.translate(translation.source, translation.alone, max_length=translation.max_length, off=heads)
     after = service.trace(translation.source, best.tokens, heads)
     before = service.trace(translation.source, best.tokens)

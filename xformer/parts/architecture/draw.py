@@ -20,7 +20,8 @@ SUBLAYERS = {"encoder": (("self_attention", "encoder_self", ("encoder", "encoder
                          ("cross_attention", "cross", ("decoder", "encoder")), ("feed_forward", "", ()))}
 # What teachers call the boxes and how they group them, and a table of the same things: assets/teachers.json.
 TEACHING: dict[str, Any] = json.loads((ASSETS / "teachers.json").read_text(encoding="utf-8"))
-OWN, TEACHERS = "own", tuple(TEACHING["teachers"])
+OWN = "own"
+TEACHERS = tuple(TEACHING["teachers"])
 
 
 def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = None, target: int | None = None,

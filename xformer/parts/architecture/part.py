@@ -38,7 +38,9 @@ PIECES = Whole(20, 1, 1_000_000)
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    page, language, reader = part.page, part.language, part.page.reviews
+    page = part.page
+    language = part.language
+    reader = part.page.reviews
 
     def blocks(value: str, **how: Any) -> gr.HTML:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)

@@ -58,11 +58,17 @@ def parts(sizes: Sizes, pieces: int) -> list[Part]:
     A product is one multiplication, with the addition that follows it; biases, softmax, LayerNorm and residuals, which
     take few, are left out. The decoder is counted as in training: all positions at once, masked ones included.
     """
-    n, d, f, v = pieces, sizes.d_model, sizes.d_ff, sizes.vocabulary
-    attention, feed, norm = 4 * d * d + 4 * d, 2 * d * f + f + d, 2 * d
+    n = pieces
+    d = sizes.d_model
+    f = sizes.d_ff
+    v = sizes.vocabulary
+    attention = 4 * d * d + 4 * d
+    feed = 2 * d * f + f + d
+    norm = 2 * d
     looking = n * 4 * d * d + 2 * n * n * d  # four projections; scores, and values weighed by them
     last = 1 if sizes.norm == "pre" else 0  # the norm at the end of a pre-norm stack
-    encoder, decoder = sizes.encoder_layers, sizes.decoder_layers
+    encoder = sizes.encoder_layers
+    decoder = sizes.decoder_layers
     tables = 1 if sizes.shared or not decoder else 2
     feeding = n * 2 * d * f
     kinds = [("", "embedding", tables, v * d, 0), ("encoder", "self_attention", encoder, attention, looking),
@@ -83,7 +89,9 @@ def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
     s = d_model / n_heads; there is no W_O, and the feed-forward network reads words d_model numbers. The output matrix
     counts with the decoder; embeddings are not counted.
     """
-    d, slice_, wide = sizes.d_model, words * (sizes.d_model // sizes.n_heads), words * sizes.d_ff
+    d = sizes.d_model
+    slice_ = words * (sizes.d_model // sizes.n_heads)
+    wide = words * sizes.d_ff
     attention = sizes.n_heads * 3 * (slice_ * slice_ + slice_)
     feed = words * d * wide + wide + wide * words * d + words * d
     encoder = sizes.encoder_layers * (attention + feed + 2 * 2 * d)

@@ -38,7 +38,8 @@ def _named() -> dict[str, Lines]:
     found = {}
     for file in FILES:
         text = (PACKAGE / file).read_text(encoding="utf-8")
-        lines, tree = text.splitlines(), ast.parse(text)
+        lines = text.splitlines()
+        tree = ast.parse(text)
         within = ((f"{one.name}.", one.body) for one in tree.body if isinstance(one, ast.ClassDef))
         for prefix, body in (("", tree.body), *within):
             found.update({prefix + one.name: Lines(file, one.lineno, "\n".join(lines[one.lineno - 1:one.end_lineno]))

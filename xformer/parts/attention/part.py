@@ -57,7 +57,8 @@ class Locks(Kind):
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     """Lay the tab out; called inside it. All its controls are redrawn from the trace alone; their keys are the fields
     of figures.attention.Choice. inside: the modules of the parts of its drawer."""
-    say, look = page.language.say, Layout(page, ID)
+    say = page.language.say
+    look = Layout(page, ID)
     look.status()
     with gr.Row(elem_classes="attention"):
         _columns(look)
@@ -97,7 +98,8 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
 
 def _columns(look: Layout) -> None:
     """Lay out the heads, one of them in detail, and the locked words."""
-    language, say = look.language, look.say
+    language = look.language
+    say = look.say
     with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
         question(language, ID)
         with gr.Row(elem_classes="controls stacks"):
@@ -129,7 +131,8 @@ def _finder(part: Layout, look: Layout) -> None:
 
 def _pictures(look: Layout) -> Pictures:
     """Declare the pictures of a pass."""
-    page, pictures = look.page, look.pictures(ID, tab=None)
+    page = look.page
+    pictures = look.pictures(ID, tab=None)
     again = pictures.input("again", gr.Textbox("", visible=False))  # changes when they are to be drawn once more
     pictures.follow(other_stack, "layer", "heads")
     pictures.fact("choice", choice_of)
@@ -161,7 +164,8 @@ def _choose(look: Layout, pictures: Pictures) -> None:
     """Show another head, and take choices of the View menu back."""
     to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
-    named, again = look.controls.named, pictures.inputs["again"]
+    named = look.controls.named
+    again = pictures.inputs["again"]
     chosen = named("layer", "head", "show", "heads")
     for menu in ("grid", "word"):
         look[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="always_last", **SWIFT).then(
@@ -177,7 +181,8 @@ def _choose(look: Layout, pictures: Pictures) -> None:
 
 def _act(look: Layout) -> None:
     """Lock words, show the picture to a room, save the numbers, and choose which translation is looked into."""
-    page, projector = look.page, look["projector"]
+    page = look.page
+    projector = look["projector"]
     look["target"] = look["inspected"]
     for locking in ("picture", "word"):
         look[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
@@ -220,7 +225,8 @@ def other_stack(service: TranslationService, language: Language, stack: str, lay
     """Follow another stack: the same layer where it has one, and its own heads to join."""
     if before.get("stack", stack) == stack:
         return {}
-    layers, joined = layer_of(service, {"stack": stack}), some_heads(language, "stack")(service, {"stack": stack})
+    layers = layer_of(service, {"stack": stack})
+    joined = some_heads(language, "stack")(service, {"stack": stack})
     kept = [name for name in heads or [] if Head.parse(name) in joined.options]
     return {"layer": min(layer, layers.most), "heads": gr.update(**joined.properties(), value=kept)}
 
@@ -228,7 +234,9 @@ def other_stack(service: TranslationService, language: Language, stack: str, lay
 def choose(service: TranslationService, language: Language, *, choice: Choice, trace: Trace | None,
            maps: np.ndarray | None, event: gr.EventData) -> dict[str, Any]:
     """Show a head of the grid; or, with Shift, join it with others or leave it out of them again."""
-    clicked, show, heads = Head(choice.stack, number_of(event, "layer"), number_of(event, "head")), "head", choice.heads
+    clicked = Head(choice.stack, number_of(event, "layer"), number_of(event, "head"))
+    show = "head"
+    heads = choice.heads
     if getattr(event, "add", False):
         others = tuple(head for head in heads if head != clicked)
         heads = others if len(others) < len(heads) else (*heads, clicked)
@@ -273,7 +281,8 @@ def offer(service: TranslationService, language: Language, *, translation: Trans
     if translation is None:
         yield {"spanish": ""}
         return
-    best, choices = translation.best.text, [candidate.text for candidate in translation.n_best]
+    best = translation.best.text
+    choices = [candidate.text for candidate in translation.n_best]
     if not spanish or spanish == best:
         yield {"inspected": gr.update(choices=choices, value=best), "spanish": ""}
         return
@@ -303,7 +312,8 @@ def save(service: TranslationService, language: Language, *, trace: Trace, stack
          event: gr.EventData) -> dict[str, Any]:
     """Save the whole pass as a file, which travels in the answer and is made by the browser, in assets/download.js: no
     sentence is left on the server's disk."""
-    info, kind = service.info, text_of(event, "kind")
+    info = service.info
+    kind = text_of(event, "kind")
     given = alignment.given_heads(info, service.alignment_errors)
     content = encode(trace, info, f".{kind}", Head(stack, layer, head), language, given)
     return {"file": download(f"{info.name.replace('/', '-')}-attention.{kind}", content)}
@@ -313,7 +323,8 @@ def best_heads(trace: Trace | None, stack: str) -> list[roles.Role]:
     """The best head of the stack for every role, best first."""
     if trace is None or not trace.of(stack).probabilities.size:
         return []
-    maps, best = trace.of(stack), dict[str, roles.Role]()
+    maps = trace.of(stack)
+    best = dict[str, roles.Role]()
     for role in roles.rank(stack, maps.probabilities, maps.asks, maps.seen):
         best.setdefault(role.role, role)
     return [*best.values()]
@@ -375,7 +386,8 @@ def draw_about(service: TranslationService, trace: Trace, choice: Choice, seen: 
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:
     """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
-    errors, info = service.alignment_errors(choice.chosen), service.info
+    errors = service.alignment_errors(choice.chosen)
+    info = service.info
     if errors is None and info.origin and info.norm == "post" and choice.chosen == service.best_head:
         return language.say("aligns_trained")
     if errors is None or "sentences" not in service.metrics["alignment"]:

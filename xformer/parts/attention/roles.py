@@ -89,7 +89,8 @@ def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence
     layers, heads = maps.shape[:2]
     if head.layer > layers or head.head > heads:
         return []
-    attention, roles = maps[head.layer - 1, head.head - 1], []
+    attention = maps[head.layer - 1, head.head - 1]
+    roles = []
     for role in ROLES[head.stack]:
         value = (alignedness(attention, [not _is_separator(piece) for piece in keys]) if role == "aligned" else
                  score(attention, role, queries, keys, causal=head.stack == "decoder_self"))

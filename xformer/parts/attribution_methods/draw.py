@@ -32,7 +32,8 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
     where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
     given, if they were measured; they decide which rows of its map are read.
     """
-    say, numbers = language.say, (answers.raw, answers.weighed, answers.effect)
+    say = language.say
+    numbers = (answers.raw, answers.weighed, answers.effect)
     reach = max(1.0, float(np.nanmax(np.abs(answers.effect), initial=0)))
     if errors is None:
         read = say("compared_rows", word=word)

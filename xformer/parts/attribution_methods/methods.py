@@ -36,7 +36,8 @@ def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int
     given = given and target[-1] + 1 < len(trace.predicted)
     rows = [i + given for i in target]
     groups = words(trace.source)
-    attention, norms = trace.cross[head.layer - 1, head.head - 1], trace.cross_norms[head.layer - 1, head.head - 1]
+    attention = trace.cross[head.layer - 1, head.head - 1]
+    norms = trace.cross_norms[head.layer - 1, head.head - 1]
     raw, weighed = (maps.by_words(one, [rows], groups)[0] for one in (attention, maps.weigh(attention, norms)))
     effect = np.append(occlusion.effect[list(target)].sum(axis=0), np.nan)
     return Answers(tuple(joined(trace.source, groups)), raw, weighed, effect, given)

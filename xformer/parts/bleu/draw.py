@@ -32,7 +32,8 @@ def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
 
 def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the n-grams of a translation and its reference by KINDS, with precisions before and after clipping."""
-    rows, orders = list[list[object]](), []
+    rows = list[list[object]]()
+    orders = []
     each = zip(parts.ngrams, parts.unclipped, parts.matches, parts.totals, strict=True)
     for n, (of_n, *counts) in enumerate(each, 1):
         listed = [[(" ".join(ngram.tokens), *one) for one in kinds(ngram)] for ngram in of_n]
@@ -43,7 +44,8 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
 
 def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
     """Plot the brevity penalty by length of a translation, for this reference, with a mark on this translation."""
-    say, reference = language.say, parts.reference_length
+    say = language.say
+    reference = parts.reference_length
     longest = min(max(2 * reference, parts.length + 1), max(LONGEST, parts.length))
     lengths = np.arange(1, longest + 1)
     curve = np.exp(np.minimum(0, 1 - reference / lengths))
@@ -58,7 +60,8 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
-    orders, penalty = parts.orders, f"{parts.brevity_penalty:.3f}"
+    orders = parts.orders
+    penalty = f"{parts.brevity_penalty:.3f}"
     precisions = [f"<sup>{match}</sup>⁄<sub>{total}</sub>"
                   for match, total in zip(parts.matches[:orders], parts.totals, strict=False)]
     root = f"{penalty} · ({' · '.join(precisions) or '0'})<sup>1/{max(orders, 1)}</sup>"
@@ -72,7 +75,8 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
     no n-gram matches at all the score is 0. HTML."""
     if not any(parts.matches):
         return language.html("bleu_no_match")
-    factors, halvings = [], 0
+    factors = []
+    halvings = 0
     for match, total in zip(parts.matches[:parts.orders], parts.totals, strict=False):
         halvings += match == 0
         over = str(match) if match else f"1/{2 ** halvings}"

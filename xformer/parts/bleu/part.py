@@ -28,7 +28,8 @@ PAGE = "page"  # the translation on the page
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.ask, say = part.page.always(None), part.say
+    part.ask = part.page.always(None)
+    say = part.say
     with gr.Row(elem_classes="ask two-sentences"):
         part["preset"] = gr.Dropdown(part.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
                                      label=say("bleu_preset"), filterable=False, scale=3, min_width=220)

@@ -81,7 +81,8 @@ def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, paus
 def signs(model: Transformer, pair: Pair, seen: Trace, change: Intervention = UNCHANGED) -> dict[str, float | str]:
     """Measure what would give each bug away, by name. seen: the pass of this model over the pair with this change."""
     def encoded(source: Tensor, *off: tuple[str, int, int]) -> tuple[Tensor, Tensor]:
-        recorded, heads = Recording(Record(calls=[])), Heads.without(model.config, off, source.device)
+        recorded = Recording(Record(calls=[]))
+        heads = Heads.without(model.config, off, source.device)
         weigh = change.heads.weigh if change.heads else {}
         states, _ = model.encode(source, recorded, replace(heads, weigh=weigh), change.table)
         return states[0].float(), (recorded.encoder_self.calls or [])[0].answer[0].float()

@@ -25,8 +25,10 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
         return None
     passes = old.cross, new.cross, step, old.asks_late
-    values, distances = counterfactual.difference(*passes), counterfactual.distance(*passes)
-    old_piece, new_piece = shown(old.predicted[step]), shown(new.predicted[step])
+    values = counterfactual.difference(*passes)
+    distances = counterfactual.distance(*passes)
+    old_piece = shown(old.predicted[step])
+    new_piece = shown(new.predicted[step])
 
     def hover(head: str, key: str, value: float) -> str:
         return say("rivals_hover", head=head, key=key, value=f"{value:+.3f}", new=literal([new_piece])[0])
@@ -45,7 +47,8 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
                language: Language = ENGLISH) -> str:
     """Compare two translations: texts, log-probabilities, and the heads that changed most in a sentence. HTML."""
     pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
-    before, after = sum(old.log_probs), sum(new.log_probs)
+    before = sum(old.log_probs)
+    after = sum(new.log_probs)
     total = language.say("rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
                          change=f"{after - before:+.2f}")
     return fill("counterfactual.comparison", language, pieces=pieces, step=step + 1, old=old.text, total=total,
@@ -60,8 +63,10 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
     if not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
         return language.say("rivals_end_late" if old.asks_late else "rivals_end")
     passes = old.cross, new.cross, step, old.asks_late
-    values, distances = counterfactual.difference(*passes), counterfactual.distance(*passes)
-    heads, labels = Head.every("cross", *distances.shape), shown_all(old.source)
+    values = counterfactual.difference(*passes)
+    distances = counterfactual.distance(*passes)
+    heads = Head.every("cross", *distances.shape)
+    labels = shown_all(old.source)
     most = [(heads[i], distances.flat[i], values.reshape(len(heads), -1)[i])
             for i in np.argsort(-distances, axis=None, kind="stable")[:MOST]]
     named = [language.say("rivals_head", head=place(head, language), distance=f"{far:.2f}",

@@ -9,7 +9,9 @@ import numpy as np
 from xformer.figures.templates import fill
 from xformer.strings import ENGLISH, Language
 
-WIDTH, HEIGHT = 64, 40  # pixels of a picture
+# pixels of a picture
+WIDTH = 64
+HEIGHT = 40
 LESSON = "probabilities.1"  # to begin with
 
 
@@ -30,15 +32,18 @@ def doors(each: Sequence[Door], language: Language = ENGLISH) -> str:
 def cells(values: np.ndarray) -> str:
     """Draw a map (rows, columns) of numbers from 0 to 1."""
     rows, columns = values.shape
-    wide, high = WIDTH / columns, HEIGHT / rows
+    wide = WIDTH / columns
+    high = HEIGHT / rows
     return _svg("".join(_box(wide * c, high * r, wide, high, f' fill-opacity="{value:.2f}"')
                         for (r, c), value in np.ndenumerate(values) if value >= 0.005))
 
 
 def bars(values: Sequence[float]) -> str:
     """Draw numbers as bars, warm above a middle line and cold below it; from the ground up where none is negative."""
-    most, least = max(*values, 0.0), min(*values, 0.0)
-    wide, scale = WIDTH / len(values), HEIGHT / ((most - least) or 1)
+    most = max(*values, 0.0)
+    least = min(*values, 0.0)
+    wide = WIDTH / len(values)
+    scale = HEIGHT / ((most - least) or 1)
     return _svg("".join(_box(wide * i + 1, (most - max(value, 0)) * scale, wide - 2, abs(value) * scale,
                              ' class="up"' if least < 0 < value else "") for i, value in enumerate(values)))
 

@@ -84,7 +84,8 @@ def aligns(head: Head, passes: Passes, door: Door) -> Door:
 def refers(passes: Passes, door: Door) -> Door:
     """Open the head of the encoder in which the pronoun looks most at its noun, both locked."""
     trace = passes(door.address["text"])[1]
-    maps, words = trace.of("encoder_self").probabilities, [WORD_START + word for word in REFERS]
+    maps = trace.of("encoder_self").probabilities
+    words = [WORD_START + word for word in REFERS]
     if not maps.size or not {*words} <= {*trace.source}:
         return door
     asks, seen = map(trace.source.index, words)

@@ -42,7 +42,8 @@ def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bo
 def errors(moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH) -> go.Figure:
     """Plot the alignment error of all cross-attention heads over the moments, with `head` highlighted and a mark at the
     chosen moment."""
-    say, places = language.say, list(range(len(moments.moments)))
+    say = language.say
+    places = list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
     hover = f"%{{fullData.name}}: %{{y:.3f}}{END}"
     data = [line(places, error_course(moments, other, better_reading(moments, other)), place(other, language), GREY,

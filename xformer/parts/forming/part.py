@@ -24,7 +24,10 @@ from xformer.ui.tabs import Listener
 
 ID = "forming"
 FOLDS = (("errors", "form_plot_errors"),)
-MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
+MOMENTS = 12
+MOST_MOMENTS = 20
+MOST_SENTENCES = 40
+MOST_HEADS = 64
 HIDDEN = gr.update(value=None, visible=False)
 NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN,
                            "errors": None, "errors_part": gr.update(visible=False)}
@@ -32,7 +35,8 @@ NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN,
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.ask, language = part.page.always(part.page.models), part.language
+    part.ask = part.page.always(part.page.models)
+    language = part.language
     part.status()
     part.look("form_look")
     with gr.Row(elem_classes="controls"):

@@ -57,11 +57,13 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     """Tabulate size, training and scores; HTML. A note below names histories that cannot be read."""
-    rows, sets = [], list(dict.fromkeys(name for one in found for name in one.scores))
+    rows = []
+    sets = list(dict.fromkeys(name for one in found for name in one.scores))
     names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
     names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     for one in found:
-        kept, scores = one.kept, [one.scores.get(name) for name in sets]
+        kept = one.kept
+        scores = [one.scores.get(name) for name in sets]
         cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
                  _seeds(one, language) or ("–" if one.bleu is None else f"{one.bleu:.1f}"),
@@ -119,7 +121,8 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
 
 def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH) -> go.Figure | None:
     """Plot one of CURVES over the number of target pieces seen in training; None if there is no history."""
-    say, data = language.say, []
+    say = language.say
+    data = []
     for one in found:
         if one.history is None:
             continue
@@ -136,7 +139,8 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
                              showlegend=mode != "markers"))
     if not data:
         return None
-    name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]
+    name = say(f"gen_curve_{curve}")
+    values = [value for one in data for value in one.y]
     upright = logarithmic(name, values) if curve == "gradient_norm" else axis(
         name, **({} if curve == "loss" else {"rangemode": "tozero"}))
     title = "gen_plot_both" if any(one.mode == "markers" for one in data) else f"gen_plot_{curve}"
@@ -149,8 +153,11 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
     The path through convolutions is the path through a stack of them: n/k, or log_k n if dilated. The last column
     counts all products of a GRU, of the convolution, and of self-attention with its four projections.
     """
-    n, d, k = pieces, width, KERNEL
-    recurrence, attention = 6 * n * d * d, 4 * n * d * d + 2 * n * n * d
+    n = pieces
+    d = width
+    k = KERNEL
+    recurrence = 6 * n * d * d
+    attention = 4 * n * d * d + 2 * n * n * d
     compared = "equal" if attention == recurrence else "fewer" if attention < recurrence else "more"
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
     rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (recurrence, "6 · n · d²")),
@@ -164,7 +171,8 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
 
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
     """Plot how long two GRUs and attention take to read sequences, both axes logarithmic."""
-    say, pieces = language.say, [one.pieces for one in measured]
+    say = language.say
+    pieces = [one.pieces for one in measured]
     data = [line(pieces, [1000 * getattr(one, name) for one in measured], say(f"gen_times_{name}"), colour,
                  f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{END}", dash=dash)
             for name, colour, dash in (("recurrence", GREY, "dot"), ("library", TEAL, "dash"),

@@ -37,7 +37,8 @@ WIDTH = 256  # of the layers that are compared, and measured in explain/complexi
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    page, part.ask = part.page, part.page.always(part.page.models)
+    page = part.page
+    part.ask = part.page.always(part.page.models)
     part.status()
     part["table"] = gr.HTML(elem_classes="tables gen-said")
     part.look("gen_look")
@@ -113,7 +114,8 @@ def _map(service: TranslationService, name: str, trace: Trace, language: Languag
     """Draw the map of the head that aligns best, where a model has one, by words, with its error in the title."""
     if name not in WITH_MAPS or not service.info.layers("cross"):
         return {}
-    head, errors = service.best_head, service.alignment_errors(service.best_head)
+    head = service.best_head
+    errors = service.alignment_errors(service.best_head)
     given = {head} if alignment.reading(errors) == "given" else set()
     choice = Choice(*head, words=True, view="heatmap")
     drawn = picture(trace, choice, language, given=given)
@@ -146,9 +148,11 @@ def draw(models: ModelPool, language: Language, *, found: list[Generation] | Non
 def _measured(service: TranslationService, name: str, language: Language) -> Generation:
     """Gather what was measured of a model."""
     try:
-        history, broken = service.history, ""
+        history = service.history
+        broken = ""
     except UserError as error:
-        history, broken = None, error.say(language)
+        history = None
+        broken = error.say(language)
     errors = service.alignment_errors(service.best_head)
     bleu = service.metrics.get("bleu")
     return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,

@@ -142,7 +142,9 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 def strongest(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
     """Tabulate the MOST words with the largest effects, with their numbers and bars."""
-    shares, effect, reach = view.of(attribution), attribution.effect.tolist(), _reach(attribution)
+    shares = view.of(attribution)
+    effect = attribution.effect.tolist()
+    reach = _reach(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
     return fill("sentiment.strongest", language, kind=view.kind, place=view.place, rows=[
         (attribution.words[i], effect[i], abs(effect[i]) / reach, float(shares[i]), float(shares[i]) / most)
@@ -172,8 +174,10 @@ def pair(examples: Sequence[Example], look: str, right: int, every: int, languag
 
 def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
     """Plot the share of right labels by confidence (Guo et al. 2017); the larger a point, the more texts."""
-    say, bins = language.say, calibration.bins
-    confidence, accuracy = [100 * one.confidence for one in bins], [100 * one.accuracy for one in bins]
+    say = language.say
+    bins = calibration.bins
+    confidence = [100 * one.confidence for one in bins]
+    accuracy = [100 * one.accuracy for one in bins]
     most = max([1, *(one.count for one in bins)])
     least = min([*confidence, *accuracy, 50])
     hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
@@ -205,11 +209,14 @@ def calibration_found(calibration: Calibration, language: Language = ENGLISH) ->
 def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Figure:
     """Plot accuracy by the share of the labels: of each way to learn, which stand side by side, the mean of the seeds
     with a bar from the lowest to the highest, and each seed."""
-    say, curves, points = language.say, [], []
+    say = language.say
+    curves = []
+    points = []
     for place, (kind, (colour, dash)) in enumerate(KINDS.items()):
         groups = [runs for share in study.shares if (runs := study.of(kind, share))]
         at = [runs[0].share * 10 ** (0.03 * (place - len(KINDS) // 2)) for runs in groups]
-        values, means = [[100 * one.accuracy for one in runs] for runs in groups], [*map(study.mean, groups)]
+        values = [[100 * one.accuracy for one in runs] for runs in groups]
+        means = [*map(study.mean, groups)]
         highest = [max(each) - 100 * mean for each, mean in zip(values, means, strict=True)]
         lowest = [100 * mean - min(each) for each, mean in zip(values, means, strict=True)]
         curves.append(line(
@@ -237,7 +244,8 @@ def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> s
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
     """Say what the table of poolings can show, and how much is chance if the number of texts is known; HTML."""
-    said, texts = language.html("poolings_text"), scores[0].texts
+    said = language.html("poolings_text")
+    texts = scores[0].texts
     if texts:
         share = sum(one.imdb for one in scores) / len(scores)
         error = 100 * math.sqrt(share * (1 - share) / texts)

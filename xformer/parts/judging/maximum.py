@@ -15,7 +15,10 @@ from xformer.strings import ENGLISH, Language
 ROWS = 16  # words in the picture; of a longer text those that give the most dimensions
 DIMENSIONS = 64  # columns at most: those that add or take the most
 LISTED = 8  # words in the table, and dimensions listed of one word
-ROW, BARS, GAP = 22, 110, 44  # pixels: a row's height, that of the bars below the map, and what lies between
+# pixels: a row's height, that of the bars below the map, and what lies between
+ROW = 22
+BARS = 110
+GAP = 44
 LONGEST = 18  # letters of a row's label
 FRAME = "#dc2626"
 
@@ -40,9 +43,12 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
 
     A last row stands for all words that are not drawn, if they give a dimension.
     """
-    say, shown, order = language.say, rows(found), columns(found)
+    say = language.say
+    shown = rows(found)
+    order = columns(found)
     others = np.setdiff1d(found.givers, shown)
-    names, values = [_bare(found.words[i]) for i in shown], found.values[shown]
+    names = [_bare(found.words[i]) for i in shown]
+    values = found.values[shown]
     place = {word: row for row, word in enumerate(shown)}
     if others.size:
         names.append(say("gives_others", count=len(others)))
@@ -50,7 +56,8 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
         place |= dict.fromkeys(others.tolist(), len(shown))
     givers = [place[int(i)] for i in found.givers[order]]
     # Categories: where there is little room, plotly leaves labels out.
-    x, y = [str(i + 1) for i in order], list(range(len(names)))
+    x = [str(i + 1) for i in order]
+    y = list(range(len(names)))
     values, adds, reach = values[:, order], found.adds[order], max(1e-6, float(np.abs(values).max()))
     given = [_bare(found.words[i]) for i in found.givers[order]]
     hints = [[say("gives_hover", word=name, dimension=dimension, value=f"{value:+.3f}")
@@ -60,7 +67,8 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
                      word=word) for dimension, value, weight, word
                  in zip(x, adds.tolist(), found.weights[order].tolist(), literal(given), strict=True)]
     tall = ROW * len(names)
-    whole, hover = tall + GAP + BARS, {"hovertemplate": f"%{{text}}{END}"}
+    whole = tall + GAP + BARS
+    hover = {"hovertemplate": f"%{{text}}{END}"}
     colour_bar = heatmap.bar(heatmap.Scale(say("gives_number"), reach, signed=True), tall)
     drawn = [go.Heatmap(z=values, x=x, y=y, zmin=-reach, zmax=reach, colorscale=heatmap.DIVERGING, xgap=1, ygap=1,
                         text=hints, colorbar=colour_bar, name=say("gives_number"), **hover),

@@ -36,7 +36,9 @@ PATIENCE = 1.0  # seconds after which the progress is shown
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    page, language, reader = part.page, part.language, part.page.reviews
+    page = part.page
+    language = part.language
+    reader = part.page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
         part.hidden("review", Words(), gr.Textbox)
@@ -71,7 +73,8 @@ def build(part: Layout) -> None:
 
 def _review(part: Layout, reader: ReviewService) -> None:
     """Lay out the review, and beside it the verdict."""
-    language, say = part.language, part.say
+    language = part.language
+    say = part.say
     with gr.Column(scale=5, min_width=320):
         part["text"] = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
                                   placeholder=say("review_placeholder"))
@@ -115,7 +118,8 @@ def _listen(part: Layout) -> None:
     part.opened.change(**part.listener(open_tab, "text", *explained, problem="moves", only_here=True), **waits)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
-    judged, kind = part["attribution"].change, part["kind"]
+    judged = part["attribution"].change
+    kind = part["kind"]
     gr.on([part["text"].change, judged], **part.listener(follow, *live, problem="moves"), **LATEST)
     gr.on([judged, kind.input, part["layer"].input, part["head"].input],
           **part.listener(draw, "looked", "strongest"), **LATEST)
@@ -271,7 +275,8 @@ def read_pair(service: ReviewService, language: Language, *, number: int | None)
 def _quality(part: Layout, reader: ReviewService) -> None:
     """Lay out what was measured of the classifier that ships, as far as it was: when it was trained, and others by
     pooling and mask."""
-    language, scores = part.language, reader.pooling_scores
+    language = part.language
+    scores = reader.pooling_scores
     model = of_model(reader.info, _line(reader.info, language), hidden=True)  # another one may be chosen above
     if reader.calibration is not None:
         with part.folded("calibration") as fold:

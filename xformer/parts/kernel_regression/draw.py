@@ -11,7 +11,9 @@ from xformer.parts.kernel_regression import kernels
 from xformer.parts.kernel_regression.kernels import RANGE, Descent
 from xformer.strings import ENGLISH, Language
 
-CURVE, ROWS = 201, 26  # places at which the curve is drawn, and rows of the map
+# places at which the curve is drawn, and rows of the map
+CURVE = 201
+ROWS = 26
 TEXTS = ("kernel_point", "kernel_x", "kernel_y", "kernel_kind", "kernel_is_point", "kernel_is_curve")
 
 
@@ -31,7 +33,9 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
 
 def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
     """Plot the weights as a map: a row a query, a column a point, from left to right."""
-    say, order, places = language.say, np.argsort(x, kind="stable"), np.linspace(*RANGE[0], ROWS)
+    say = language.say
+    order = np.argsort(x, kind="stable")
+    places = np.linspace(*RANGE[0], ROWS)
     return matrix(kernels.weights(places, x[order], bandwidth),
                   Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
                   Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), weight(language, "x = "),

@@ -66,7 +66,8 @@ def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, flo
 
     If a point's own y took part, a bandwidth of 0 would always be best.
     """
-    scores, beta = score("gaussian", x[:, None], x[:, None]), bandwidth ** -2
+    scores = score("gaussian", x[:, None], x[:, None])
+    beta = bandwidth ** -2
     found = softmax(scores, beta, ~np.eye(len(x), dtype=bool))
     errors = found @ y - y
     by_beta = (found * (scores - (found * scores).sum(axis=1, keepdims=True))) @ y
@@ -86,7 +87,8 @@ def descend(x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float,
 
     The error is measured in units of the variance of y, so that RATE suits any points.
     """
-    size, found = max(float(y.var()), 1e-12), list[tuple[float, float]]()
+    size = max(float(y.var()), 1e-12)
+    found = list[tuple[float, float]]()
     for _ in range(STEPS + 1):
         error, slope = left_out(x, y, bandwidth)
         found.append((bandwidth, error))

@@ -27,8 +27,14 @@ FILES = ASSETS / "learned.tsv.xz", *WRITTEN  # of English, Spanish and a mark
 SIDES = {("en", "es"): 0, ("es", "en"): 1}  # the column that a model reads, by its languages
 ORIGINS = {"written": "written", "in-test": "written", "entry": "entry", "pivot": "pivot"}  # by mark; others: tatoeba
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\n")  # a line feed stands for the beginning of a pair's text
-BLOCK, CANDIDATES, NEAREST, LEAST = 4_096, 300, 10, 0.005  # pairs: read at a time, looked at, shown; least cosine
-LOCK, KEPT = threading.Lock(), dict[int, "Index"]()  # one for each side, made when it is first asked
+# pairs: read at a time, looked at, shown; least cosine
+BLOCK = 4_096
+CANDIDATES = 300
+NEAREST = 10
+LEAST = 0.005
+# one for each side, made when it is first asked
+LOCK = threading.Lock()
+KEPT = dict[int, "Index"]()
 
 
 def plain(text: str) -> str:
@@ -56,8 +62,11 @@ class Index:
     def __init__(self, pairs: bytes | memoryview, side: int,
                  tell: Callable[[int, int], object] = lambda done, of: None) -> None:
         """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
-        self.pairs, self.side, self.ends = pairs, side, np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
-        count, found = len(self.ends), list[tuple[np.ndarray, ...]]()
+        self.pairs = pairs
+        self.side = side
+        self.ends = np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
+        count = len(self.ends)
+        found = list[tuple[np.ndarray, ...]]()
         ids: defaultdict[str, int] = defaultdict(lambda: len(ids), {"\n": 0})  # 0: all have it
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)
@@ -67,7 +76,8 @@ class Index:
             found.append(((keys & 0xffffffff).astype(np.int32), tf.astype(np.uint16), np.bincount(keys >> 32)))
             tell(last, count)
         self.words, tf, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        self.ids, self.starts = dict(ids), np.cumsum(lengths) - lengths
+        self.ids = dict(ids)
+        self.starts = np.cumsum(lengths) - lengths
         self.met = np.bincount(self.words, minlength=len(ids) + 1)  # the last: of all words that no pair has
         self.idf = np.log((count + 1) / (self.met + 1)).astype(np.float32)
         self.weights = tf * self.idf[self.words]
@@ -79,13 +89,15 @@ class Index:
 
     def nearest(self, text: str, count: int = NEAREST) -> Learned:
         """Answer `results.NearestPairs`."""
-        typed, vector = WORD.findall(text), np.zeros_like(self.idf)
+        typed = WORD.findall(text)
+        vector = np.zeros_like(self.idf)
         own = [plain(word) for word in typed]
         for word, tf in Counter(own).items():
             at = self.ids.get(word, -1)
             vector[at] = np.hypot(vector[at], tf * self.idf[at])
         similar = np.add.reduceat(vector[self.words] * self.weights, self.starts) / (np.linalg.norm(vector) or 1)
-        ranked, near = list[tuple[float, bool, bool, int, list[str]]](), dict[str, NearPair]()
+        ranked = list[tuple[float, bool, bool, int, list[str]]]()
+        near = dict[str, NearPair]()
         for i in np.argpartition(-similar, min(CANDIDATES, len(similar)) - 1)[:CANDIDATES].tolist():
             if similar[i] >= LEAST:
                 (line,) = self._lines(i, i + 1)
@@ -105,7 +117,8 @@ def nearest_pairs(service: Any, asked: NearestPairs, tell: Progress | None) -> L
     """Answer `results.NearestPairs`. Raises UserError for a model of other languages."""
     if (side := SIDES.get((service.info.source, service.info.target))) is None:
         raise UserError(Message.of("learned_language", model=service.info.name))
-    none, text = list[MemoryScore](), service.read(asked.text).text
+    none = list[MemoryScore]()
+    text = service.read(asked.text).text
     scores = service.measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none)
     with LOCK, service.guard.work() as pause:
         if side not in KEPT:

@@ -23,7 +23,8 @@ def shared(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
 def table(found: Learned, translation: Translation, info: ModelInfo, scored: tuple[float, float] | None,
           language: Language = ENGLISH) -> str:
     """Tabulate what was found; HTML. scored: log-probabilities a piece of the nearest pair's target and the model's."""
-    words, scores = [plain(word) for word, _ in found.words], sorted(found.scores, key=lambda one: not one.seen)
+    words = [plain(word) for word, _ in found.words]
+    scores = sorted(found.scores, key=lambda one: not one.seen)
     rows = [("learned_nearest", 1, *(scored or (None, None))),
             ("learned_yours", 1, scored[0] if scored and found.same else None, sureness(translation.best.log_probs)),
             *(("learned_seen" if one.seen else "learned_unseen", one.pairs, one.reference, one.own) for one in scores)]

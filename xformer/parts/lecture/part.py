@@ -41,7 +41,8 @@ def run(service: TranslationService, language: Language, *, part: str, done: boo
         return
     if (service.info.source, service.info.target) != ("en", "es"):
         raise UserError(Message.of("lecture_reads", model=service.info.name))
-    model, count = service.info.name, 0
+    model = service.info.name
+    count = 0
     yield {"table": figures.table(SENTENCES, None, model, language), "summary": ""}
 
     def more(translated: int) -> None:

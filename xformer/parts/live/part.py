@@ -46,7 +46,8 @@ USUAL: dict[str, Any] = {
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.ask, say = part.page.always(part.page.study), part.say
+    part.ask = part.page.always(part.page.study)
+    say = part.say
     others = part.inner()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
@@ -90,7 +91,8 @@ def build(part: Layout) -> None:
                 part.note("live_text", seconds=LIVE_SECONDS)
     part.include(others)
     part |= {"runs": gr.State(()), "halt": gr.State()}
-    shown, drawn = ("told", "progress", "pace", "depth"), ("attention", "answers", "runs")
+    shown = ("told", "progress", "pace", "depth")
+    drawn = ("attention", "answers", "runs")
     gr.on([part.opened.change, *part.changes()],
           **part.listener(plan, "pace", problem="problem", only_here=True), **LATEST)
     part["start"].click(
@@ -134,8 +136,10 @@ def preset(_: StudyService, language: Language, *, name: str) -> dict[str, Any]:
 def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any
         ) -> Iterator[dict[str, Any]]:
     """Train, and draw how far it is; the last few runs before it stay under it."""
-    settings, halt = settings_of(values), Event()
-    planned, before = study.schedule(settings), tuple(runs)[-MOST_RUNS + 1:]
+    settings = settings_of(values)
+    halt = Event()
+    planned = study.schedule(settings)
+    before = tuple(runs)[-MOST_RUNS + 1:]
     depth = figure(figures.live_depths(before, language))
     yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt, "depth": depth}
     for frame in study.train(settings, halt):

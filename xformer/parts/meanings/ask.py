@@ -11,7 +11,9 @@ from xformer.serve.protocol import Progress
 
 def map_meanings(service: Any, asked: MapMeanings, tell: Progress | None) -> MeaningMap:
     """Answer `results.MapMeanings`. Raises UserError for a map that is not offered."""
-    model, stack, key = service.transformer, asked.stack, ("meanings", asked.stack, asked.sentences)
+    model = service.transformer
+    stack = asked.stack
+    key = ("meanings", asked.stack, asked.sentences)
     layers = {"encoder": service.info.n_layers, "decoder": service.info.n_decoder_layers}.get(stack, -1)
     if not (asked.pairs and 0 <= asked.layer <= layers and asked.sentences in SENTENCES):
         raise UserError(f"There is no map of {asked.sentences} sentences and {len(asked.pairs)} own ones after "

@@ -20,8 +20,10 @@ def payload(found: MeaningMap, asked: MapMeanings, order: tuple[float, float, fl
 
     order: as `results.Reverse` answers. states, counts: stacks with a layer, and numbers of sentences, to choose from.
     """
-    words, blanks = set(map(tuple, found.places.tolist())), str.maketrans("\t\n", "  ")
-    least, reach = found.plane.min(axis=0), float(np.ptp(found.plane, axis=0).max()) or 1.0
+    words = set(map(tuple, found.places.tolist()))
+    blanks = str.maketrans("\t\n", "  ")
+    least = found.plane.min(axis=0)
+    reach = float(np.ptp(found.plane, axis=0).max()) or 1.0
     levels = np.round((found.plane - least) / reach * LEVELS).astype("<u2")
     return {"sentences": ["".join(("\t" if (number, i) in words else "\n") + unit.translate(blanks)
                                   for i, unit in enumerate(units)) for number, units in enumerate(found.sentences)],

@@ -17,13 +17,15 @@ from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "meanings"
 OF_SENTENCE = True
-COUNTS, MOST_BESIDE = (220, 2_000), 4  # sentences that come with the page; beside the one on the page
+COUNTS = (220, 2_000)  # sentences that come with the page
+MOST_BESIDE = 4  # beside the one on the page
 WORD = Whole(0, 0, 99_999)  # from 1; 0 for one that two of the visitor's sentences have
 
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    pictures, problem = part.pictures(ID, cleared={"map": {}}), part.status()
+    pictures = part.pictures(ID, cleared={"map": {}})
+    problem = part.status()
     pictures.follow(follow, "mean_word")
     pictures.fact("beside", beside)
     pictures.fact("asked", asked)
@@ -81,5 +83,6 @@ def draw(service: TranslationService, asked: MapMeanings, mapped: MeaningMap, la
     """Draw the map; where it is there already, say only what is chosen."""
     if before and replace(asked, word=0) == replace(before["asked"], word=0):
         return figures.chosen(mapped)
-    order, states = service.ask(Reverse(asked.pairs[0][0])), state_of(service, {}).options
+    order = service.ask(Reverse(asked.pairs[0][0]))
+    states = state_of(service, {}).options
     return {**figures.payload(mapped, asked, order, states, COUNTS, language), **figures.chosen(mapped)}

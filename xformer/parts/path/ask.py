@@ -10,7 +10,8 @@ from xformer.serve.answers import Answers, of_pair
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator
 
-WORK, FEWEST = 10_000, 16  # directions times squared pieces, half a second on a core; the fewest directions
+WORK = 10_000  # directions times squared pieces, half a second on a core
+FEWEST = 16  # the fewest directions
 
 
 def reach(model: Translator, tokenizer: Tokenizer, source: Sequence[int], pause: Callable[[], None] = lambda: None,
@@ -20,12 +21,14 @@ def reach(model: Translator, tokenizer: Tokenizer, source: Sequence[int], pause:
     With J the derivative (D, D) of a state by an input vector and V (D, r) the first r columns of a random orthogonal
     matrix, D / r ‖Vᵀ J‖² is ‖J‖² on average, and exactly if r = D. directions: r; 0: as many as time allows.
     """
-    count, width = len(source), model.config.d_model
+    count = len(source)
+    width = model.config.d_model
     if count > MeasureReach.MOST:
         raise UserError(Message.of("path_error", pieces=count, least=1, most=MeasureReach.MOST))
     directions = min(width, directions or max(FEWEST, WORK // count ** 2))
     with torch.inference_mode(False), torch.enable_grad():
-        tokens, squares = torch.tensor([source], device=model.embedding.weight.device), list[torch.Tensor]()
+        tokens = torch.tensor([source], device=model.embedding.weight.device)
+        squares = list[torch.Tensor]()
         x = (model.embedding if isinstance(model, Transformer) else model.embed)(tokens).detach().requires_grad_()
         states = (model.encoder(x, None, Trace())  # [1, S, D]; traced: fused attention derives one after the other
                   if isinstance(model, Transformer) else model.encoder(x, tokens.bool())[0])  # nowhere is padding

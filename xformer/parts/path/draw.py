@@ -22,7 +22,8 @@ def network(name: str, count: int, kernel: int, first: int, last: int) -> dict[s
     2016); until the last of `count` places sees the first. A recurrent state also reads the one before it. route: the
     nodes on the path as (layer, place); an input's layer is 0.
     """
-    layers, seen = {"recurrence": [[0]], "self_attention": [[*range(1 - count, count)]]}.get(name, []), 1
+    layers = {"recurrence": [[0]], "self_attention": [[*range(1 - count, count)]]}.get(name, [])
+    seen = 1
     while seen < count and name in ("convolution", "dilated"):
         layers.append([place * (seen if name == "dilated" else 1) for place in range(kernel)])
         seen += layers[-1][-1]

@@ -41,10 +41,12 @@ def build(part: Layout) -> None:
 @needs(translation="no_trace")
 def measure(models: ModelPool, language: Language, *, translation: Translation, measured: Measured | None) -> Any:
     """Measure how far the pieces of the page's sentence reach in each generation at hand, one after the other."""
-    text, names = translation.source, at_hand(models)
+    text = translation.source
+    names = at_hand(models)
     if measured and measured[0] == text and None not in measured[2].values():
         return
-    found, pieces = dict[str, Any].fromkeys(names), models.default.split(text)[0].pieces
+    found = dict[str, Any].fromkeys(names)
+    pieces = models.default.split(text)[0].pieces
     if not 1 < len(pieces) < MeasureReach.MOST:
         raise UserError(Message.of("path_error", pieces=len(pieces), least=2, most=MeasureReach.MOST - 1))
     yield {"measured": (text, pieces, {**found}), **({"path_from": 0, "path_to": 0} if measured else {})}
@@ -62,7 +64,8 @@ def draw(models: ModelPool, language: Language, *, measured: Measured | None, pa
     """Draw the path between the pieces that are chosen; from the first to the last with a letter if none are."""
     _, pieces, found = measured or ("", (), {})
     pieces = next((one.pieces[:-1] for one in found.values() if isinstance(one, Reach)), pieces)  # all have these
-    first, last = int(path_from or 0) - 1, int(path_to or 0) - 1
+    first = int(path_from or 0) - 1
+    last = int(path_to or 0) - 1
     if first == last or not all(0 <= place < len(pieces) for place in (first, last)):
         first, last = 0, max([i for i, piece in enumerate(pieces) if i and any(map(str.isalnum, piece))] or [1])
     return {} if not measured else {"drawn": figures.payload(pieces, found, (first, last), int(path_kernel), language),

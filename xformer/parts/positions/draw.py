@@ -57,7 +57,8 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
 
 def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: Language = ENGLISH) -> go.Figure:
     """Plot chosen dimensions as curves over the positions."""
-    say, d_model = language.say, rows.shape[1]
+    say = language.say
+    d_model = rows.shape[1]
     waves = explain.wavelengths(d_model, base)
     lines = [line(None, rows[:, dimension], say("pos_curve", dimension=dimension,
                                                 wavelength=_number(waves[dimension // 2])),
@@ -70,7 +71,8 @@ def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: L
 
 def wavelengths(d_model: int, bases: Sequence[float], length: int, language: Language = ENGLISH) -> go.Figure:
     """Plot the wavelength of each pair of dimensions for several bases; a line across marks the table's length."""
-    say, exponents = language.say, np.arange(0, d_model, 2)
+    say = language.say
+    exponents = np.arange(0, d_model, 2)
     lines = [_of_base(base, language, None, explain.wavelengths(d_model, base),
                       f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{END}", customdata=exponents)
              for base in bases]
@@ -85,9 +87,11 @@ def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) 
     """Plot the dot product of two positions against their distance, for the tables of several bases."""
     say = language.say
     hover = say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}") + END
-    lines, d_model = list[go.Scatter](), 0
+    lines = list[go.Scatter]()
+    d_model = 0
     for base, rows in tables.items():
-        d_model, dots = rows.shape[1], explain.dot_products(rows)
+        d_model = rows.shape[1]
+        dots = explain.dot_products(rows)
         lines.append(_of_base(base, language, None, dots, hover, customdata=dots * 2 / d_model))
     return go.Figure(lines, layout(
         say("pos_plot_distance", most=d_model // 2), x=axis(say("pos_distance")), y=axis(say("pos_dot"))))
@@ -108,8 +112,10 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
              ) -> go.Figure:
     """Plot the circle of a pair of dimensions, and the turn from `position` to the position `steps` further on."""
     say = language.say
-    sines, cosines = rows[:, 2 * pair], rows[:, 2 * pair + 1]
-    d_model, angle = rows.shape[1], 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
+    sines = rows[:, 2 * pair]
+    cosines = rows[:, 2 * pair + 1]
+    d_model = rows.shape[1]
+    angle = 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
     arc = np.linspace(position * angle, (position + steps) * angle, 60)
     around = np.linspace(0, 2 * math.pi, 181)
     hover = say("pos_hover_circle", position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}") + END
@@ -205,7 +211,9 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
     """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known."""
-    say, places, known = language.say, list(range(len(scores))), any(score.training for score in scores)
+    say = language.say
+    places = list(range(len(scores)))
+    known = any(score.training for score in scores)
     bins: dict[str, Any] = {"tickvals": places, "ticktext": [score.pieces for score in scores]}
     if known:
         bins["range"] = [-0.5, len(scores) - 0.5]  # the bars of both ends whole
@@ -231,7 +239,8 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
     """Say in a sentence where quality is best, and what it is at the longest sentences that `lengths` plots; HTML."""
     if len(scores) < 2:
         return ""
-    best, last = max(scores, key=lambda score: score.bleu), scores[-1]
+    best = max(scores, key=lambda score: score.bleu)
+    last = scores[-1]
     at = {"pieces": last.pieces, "bleu": f"{last.bleu:.1f}"}
     if best is last:
         return paragraph(language, "pos_carried_far", **at)

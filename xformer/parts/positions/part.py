@@ -86,7 +86,8 @@ def build(page: Page) -> Tab:
 def _table(part: Layout) -> gr.Accordion:
     """Lay out the sinusoidal table, and why it works; -> what it stands in. The pictures beside the sliders come first,
     and none needs a model."""
-    language, page = part.language, part.page
+    language = part.language
+    page = part.page
     pictures = part.pictures(ID, ask=page.always(page.models), in_turn=True)
     pictures.fact("base", base_of)
     pictures.fact("turn", turn)

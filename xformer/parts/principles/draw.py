@@ -63,7 +63,8 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[
 def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
     """Multiply x with W_Q, add b_Q, and say by how much the result differs from the model's q; HTML."""
     x, weights = _with_bias(walk, query)
-    q, stretched = weights @ x, np.linalg.svd(walk.w_q, compute_uv=False)
+    q = weights @ x
+    stretched = np.linalg.svd(walk.w_q, compute_uv=False)
     turned = language.html("first_inputs_turned", least=f"{stretched[-1]:.2f}", most=f"{stretched[0]:.2f}")
     return (f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
             f'{language.html("first_inputs_error", error=f"{float(np.abs(q - walk.q[query]).max()):.1e}")} '
@@ -80,17 +81,24 @@ def reshape(walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()) 
 
     The block of the walk's head is outlined in both.
     """
-    say, (length, d_model) = language.say, walk.every_q.shape
+    say = language.say
+    length, d_model = walk.every_q.shape
     d = walk.q.shape[1]
-    heads, head = d_model // d, walk.head.head - 1
+    heads = d_model // d
+    head = walk.head.head - 1
     cut = walk.every_q.reshape(length, heads, d).transpose(1, 0, 2)  # (H, L, d)
-    wide, tall = max(2.0, WIDE / d_model), min(16.0, max(3.0, 480 / (heads * length)))
-    gap, left = 44, 110
-    upper, lower = 16.0 * length, tall * heads * length  # each upper row has a label of 13 pixels
+    wide = max(2.0, WIDE / d_model)
+    tall = min(16.0, max(3.0, 480 / (heads * length)))
+    gap = 44
+    left = 110
+    # each upper row has a label of 13 pixels
+    upper = 16.0 * length
+    lower = tall * heads * length
     reach = max(1e-6, float(np.abs(cut).max()))
     names = literal(shown_all(walk.queries))
 
-    dimensions, of_head = list(range(1, d_model + 1)), list(range(1, d + 1))
+    dimensions = list(range(1, d_model + 1))
+    of_head = list(range(1, d + 1))
     maps = [go.Heatmap(z=walk.every_q, x=dimensions, coloraxis="coloraxis", name=say("first_reshape_before"),
                        hovertemplate=heatmap.number(language))]
     maps += [go.Heatmap(
@@ -147,7 +155,8 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Seq
     steps = ["q·k", "q·k / √dₖ", language.say("first_after_mask"), "softmax",
              f"{language.say(f'first_rule_{rule}')} · {_own_label(walk, rule, beta)}"]
     columns = np.stack([one[query] for one in (walk.scores, walk.scaled, walk.masked, walk.probabilities, weights)])
-    finite, label = columns[:3][np.isfinite(columns[:3])], query_label(walk, query, language)
+    finite = columns[:3][np.isfinite(columns[:3])]
+    label = query_label(walk, query, language)
     return fill("principles.scores", language, query=label, steps=steps, keys=shown_all(walk.keys), pair=pair,
                 caption=language.say("first_scores", query=label, **_shape(walk)),
                 rows=[[one if math.isfinite(one) else None for one in row] for row in columns.T.tolist()],
@@ -243,9 +252,11 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
     say = language.say
     weights, _ = changed(walk, rule, power, mask)
     allowed = explain.mask(mask, len(walk.queries), walk.keys)
-    row, model = weights[query], walk.probabilities[query]
+    row = weights[query]
+    model = walk.probabilities[query]
     # Without parameters the answer is compared with the input, otherwise with the model's own answer.
-    answer, own = row @ compared(walk, rule)[2], walk.x[query] if rule == "identity" else walk.answers[query]
+    answer = row @ compared(walk, rule)[2]
+    own = walk.x[query] if rule == "identity" else walk.answers[query]
     cosine = float(answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own))))
     best = int(row.argmax())
     most_bits = math.log2(max(1, int(allowed[query].sum())))
@@ -303,7 +314,8 @@ def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
 def slices(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot q of the query as a sum: what each slice of x gives, times its rows of W_Q, then b_Q; the head's own slice,
     which is all that it reads in Kak's lecture (equation 4), is marked."""
-    d, own = walk.q.shape[1], walk.q.shape[1] * (walk.head.head - 1)
+    d = walk.q.shape[1]
+    own = walk.q.shape[1] * (walk.head.head - 1)
     rows = [*(f"{'▶ ' if at == own else ''}x {at + 1}–{at + d}" for at in range(0, walk.x.shape[1], d)), "b_Q", "q"]
     title = language.say("first_slices", query=query_label(walk, query, language), **_shape(walk))
     return _strips(np.vstack([_sliced(walk, query), walk.b_q, walk.q[query]]), rows, title, language, pair)
@@ -317,8 +329,12 @@ def _sliced(walk: Walk, query: int) -> np.ndarray:
 
 def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
     """Say that a matrix a head and one for all, cut afterwards, are the same, and what a slice alone gives; HTML."""
-    parts, q, d, own = _sliced(walk, query), walk.q[query], walk.q.shape[1], walk.head.head - 1
-    cut, alone = walk.every_q[query, own * d:own * d + d], parts[own] + walk.b_q
+    parts = _sliced(walk, query)
+    q = walk.q[query]
+    d = walk.q.shape[1]
+    own = walk.head.head - 1
+    cut = walk.every_q[query, own * d:own * d + d]
+    alone = parts[own] + walk.b_q
     weights = explain.softmax(alone[None] @ walk.k.T, d ** -0.5, walk.mask[query][None])[0]
     (theirs, share), (ours, model) = ((shown(walk.keys[int(row.argmax())]), percent(float(row.max())))
                                       for row in (weights, walk.probabilities[query]))

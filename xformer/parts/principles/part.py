@@ -69,15 +69,18 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     """Lay the tab out; called inside it. inside: the modules of other parts, which are folded."""
-    language, part = page.language, Layout(page, ID)
+    language = page.language
+    part = Layout(page, ID)
     question(language, ID)
-    problem, pictures = part.status(), part.pictures(ID)
+    problem = part.status()
+    pictures = part.pictures(ID)
     _facts(pictures)
     with gr.Row(elem_classes="principles"):
         _walk(part, pictures)
     with gr.Column(elem_classes="folds"):
         state = _folds(part, pictures)
-        added, store = part.inner(page.always(page.models)), part.inner()
+        added = part.inner(page.always(page.models))
+        store = part.inner()
         _additive(added)
         _store(store)
         others = [part.inner(page.always(page.models)) for _ in inside]
@@ -139,7 +142,8 @@ def _walk(part: Layout, pictures: Pictures) -> None:
 
 def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
     """Lay out what is closed at first; -> what explains the states, which depends on the model."""
-    language, plot = part.language, part.plot
+    language = part.language
+    plot = part.plot
     with part.folded("vectors", pictures):
         for name, draw in STEPS.items():
             gr.HTML(figures.heading(name, language))

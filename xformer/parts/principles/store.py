@@ -38,5 +38,6 @@ def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     All keys have the mean in common, so it does not help to choose among them.
     """
     centre = keys.mean(axis=0)
-    k, q = keys - centre, query - centre
+    k = keys - centre
+    q = query - centre
     return k @ q / np.maximum(np.linalg.norm(k, axis=1) * np.linalg.norm(q), 1e-12)

@@ -51,12 +51,14 @@ def distances(before: Trace, after: Trace, chosen: Head, language: Language = EN
 def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH
                  ) -> tuple[go.Figure, go.Figure, go.Figure]:
     """Plot where a head looks before and after fine-tuning, and the difference, by words."""
-    say, choice = language.say, ReaderChoice(*head, words=True)
+    say = language.say
+    choice = ReaderChoice(*head, words=True)
     sides = [units(trace.encoder_self[head.layer - 1, head.head - 1], trace.of("encoder_self"), choice, False)
              for trace in (before, after)]
     difference = sides[1].values - sides[0].values
     reach = max(0.1, float(np.abs(difference).max()))
-    rows, columns = Axis(say("axis_asks_source_word"), sides[0].line), Axis(say("axis_seen_source_word"), sides[0].keys)
+    rows = Axis(say("axis_asks_source_word"), sides[0].line)
+    columns = Axis(say("axis_seen_source_word"), sides[0].keys)
 
     def plot(name: str, values: np.ndarray, reach: float | None = None) -> go.Figure:
         title = f"{say(f'maps_{name}')} · {place(head, language)}"

@@ -35,8 +35,10 @@ Readers = Mapping[str, Any]  # ReviewService and WriterService, by names of figu
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    page, language = part.page, part.language
-    reader, writer = page.reviews, None if isinstance(page.writer, UserError) else page.writer
+    page = part.page
+    language = part.language
+    reader = page.reviews
+    writer = None if isinstance(page.writer, UserError) else page.writer
     if reader is None or isinstance(reader, UserError):
         gr.HTML(reviews.missing(reader, language))
         return
@@ -181,7 +183,8 @@ def compared(traces: dict[str, Trace], of: str, choice: ReaderChoice, language: 
     where both have the same shape and read the same pieces. Else say why not, with no maps."""
     if classifier_of(of) != OF[0]:
         return {"distances": f"<p>{language.html('maps_not_begun', name=of)}</p>"}
-    before, after = traces[OF[1]], traces[OF[0]]
+    before = traces[OF[1]]
+    after = traces[OF[0]]
     if before.source != after.source or before.encoder_self.shape != after.encoder_self.shape:
         return {"distances": f"<p>{language.html('maps_apart')}</p>"}
     plots = figures.before_after(before, after, choice.chosen, language)

@@ -21,7 +21,8 @@ ID = "recorded"
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.ask, say = part.page.always(part.page.study), part.say
+    part.ask = part.page.always(part.page.study)
+    say = part.say
     try:
         runs = part.page.study.recorded().courses
     except UserError:
@@ -44,7 +45,8 @@ def build(part: Layout) -> None:
 
 def draw(study: StudyService, language: Language, *, recorded_question: str, recorded_run: str) -> dict[str, Any]:
     """Draw the runs that answer a question, and say what they found."""
-    kept, question = study.recorded(), recorded_question
+    kept = study.recorded()
+    question = recorded_question
     missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
     answer = {"said": "", "picture": None, "depths": None, "table": "", "problem": notice(missing, "warning")}
     found = explain.kinds(kept.courses, question)

@@ -19,7 +19,8 @@ from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener, View, examples
 
-ID, TAB = "sentences", "pairs"
+ID = "sentences"
+TAB = "pairs"
 PRESETS: list[dict[str, Any]]
 *PRESETS, OTHER = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
 
@@ -48,7 +49,9 @@ class Asked(NamedTuple):
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it: two sentences side by side."""
-    page, language, say = part.page, part.language, part.say
+    page = part.page
+    language = part.language
+    say = part.say
     pictures = part.pictures(TAB, cleared=NOTHING)
     asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
     pictures.input("pairs_part", part["part"])

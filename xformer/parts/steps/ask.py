@@ -23,14 +23,19 @@ from xformer.serve.protocol import Progress
 from xformer.tokenizer import Tokenizer
 
 PIECES = 2_560  # in a batch of passes along the way of integrated gradients
-FIRST, MOST = 16, 512  # stretches of that way at first, and passes along it at most
-NEAR, NATS = 0.02, 0.01  # it is long enough in steps when the sum misses by at most this share, or by these nats
+# stretches of that way at first, and passes along it at most
+FIRST = 16
+MOST = 512
+# it is long enough in steps when the sum misses by at most this share, or by these nats
+NEAR = 0.02
+NATS = 0.01
 
 
 def toward(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[Tensor, float]:
     """The direction [D] of the decoder's last state in which the logit of the piece at a step grows against that of a
     rival, and what the output's biases add to the difference."""
-    piece, bias = pair.predicted[step], getattr(model, "output_bias", None)
+    piece = pair.predicted[step]
+    bias = getattr(model, "output_bias", None)
     wanted = (model.embedding.weight[piece] - model.embedding.weight[rival]).float()
     return wanted, 0.0 if bias is None else float(bias[piece] - bias[rival])
 
@@ -84,7 +89,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
     should sum to what the difference changes by along it, which is returned too. So how far a stretch of the way is off
     is known, and by Simpson's rule those that are far off are halved, until all together miss by little.
     """
-    (wanted, _), rows = toward(model, pair, step, rival), (pair.source, pair.given[:step + 1])
+    wanted, _ = toward(model, pair, step, rival)
+    rows = (pair.source, pair.given[:step + 1])
     at = [model.embedding.positions[:len(row)] for row in rows]
     own = [model.embedding(torch.tensor([row], device=place.device))[0] - place
            for row, place in zip(rows, at, strict=True)]
@@ -94,7 +100,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
 
     def passes(scales: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The differences at parts of the way, and their slopes [N, L, D] by both sides' embeddings."""
-        every, differences = list[tuple[Tensor, ...]](), list[Tensor]()
+        every = list[tuple[Tensor, ...]]()
+        differences = list[Tensor]()
         for some in scales.to(own[0]).split(max(1, PIECES // len(rows[0] + rows[1]))):
             with torch.enable_grad():
                 inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
@@ -118,7 +125,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
     scales = torch.cat((ends, (ends[1:] + ends[:-1]) / 2)).sort().values
     differences, moves = along(scales)
     while True:  # a stretch is an odd row, in its middle, between two even ones
-        change, sizes = differences[-1] - differences[0], (scales[2::2] - scales[:-1:2])[:, None]
+        change = differences[-1] - differences[0]
+        sizes = (scales[2::2] - scales[:-1:2])[:, None]
         parts = sizes * (moves[:-1:2] + 4 * moves[1::2] + moves[2::2]) / 6
         missed = parts.sum(dim=1) - (differences[2::2] - differences[:-1:2])
         bound = max(NATS, NEAR * abs(float(change)))
@@ -147,7 +155,9 @@ def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequenc
     """
     if len(twin) != len(pair.source):
         raise UserError(Message.of("why_twin", first=len(pair.source), second=len(twin)))
-    (wanted, bias), heads, memory = toward(model, pair, step, rival), model.config.n_heads, torch.empty(0)
+    wanted, bias = toward(model, pair, step, rival)
+    heads = model.config.n_heads
+    memory = torch.empty(0)
     pairs = [Pair([*source], pair.given[:step + 1], pair.predicted[:step + 1]) for source in (pair.source, twin)]
     use_threads(heads)
     for side in SIDES:
@@ -166,7 +176,8 @@ def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequenc
                 theirs = added[:1] + own.sublayer.shares((_answers(other) - _answers(own))[None])[0]  # [H, Q, D]
                 x, added = torch.cat((x, x[:1].expand(heads, -1, -1))), torch.cat((added, theirs))
                 of += [0] * heads
-            x, last = own.residual(x, lambda _, added=added: added), other.after
+            x = own.residual(x, lambda _, added=added: added)
+            last = other.after
             pause()
         memory, end = (getattr(model, side).norm(one) for one in (x, last))
     values = (memory[1:, -1].float() @ wanted + bias).view(-1, heads).cpu().numpy()
@@ -207,21 +218,26 @@ def sources(model: Transformer, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     for one in steps(model, pair, "encoder"):
         if one.name == "self_attention":
             mixed = near(one) @ mixed
-    ours, target = torch.zeros(len(pair.given), len(pair.source)), torch.eye(len(pair.given))
+    ours = torch.zeros(len(pair.given), len(pair.source))
+    target = torch.eye(len(pair.given))
     for one in steps(model, pair, "decoder"):
         if one.name == "self_attention":
             weights = near(one)
-            ours, target = weights @ ours, weights @ target
+            ours = weights @ ours
+            target = weights @ target
         elif one.name == "cross_attention":
             weights = near(one)
-            ours, target = weights[:, 1:] @ mixed + weights[:, :1] * ours, weights[:, :1] * target
+            ours = weights[:, 1:] @ mixed + weights[:, :1] * ours
+            target = weights[:, :1] * target
     return ours.numpy(), target.numpy()
 
 
 def near(one: Step) -> Tensor:
     """How much each key of an attention gives to each query, rows sum to 1: [Q, K], and [Q, 1 + K] of cross-attention,
     whose residual is a column before all keys. In self-attention it counts with the key of the same place."""
-    [call], residual, state = one.record.calls or [], one.residual, one.state[0].float()
+    [call] = one.record.calls or []
+    residual = one.residual
+    state = one.state[0].float()
     parts = torch.einsum("hqk,hkd->qkd", one.record.probabilities[0][0].float(), one.sublayer.shares(call.v)[0].float())
     if one.name == "self_attention":
         parts = parts + torch.diag_embed(state.T).permute(1, 2, 0)

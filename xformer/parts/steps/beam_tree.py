@@ -16,7 +16,8 @@ TEXTS = ("tree_title", "tree_step", "tree_hover", "tree_kept", "tree_ended", "tr
 
 def path(tree: BeamTree, node: int) -> list[int]:
     """List the nodes from the root to a branch, which is included."""
-    found, at = [], node if 0 <= node < len(tree.branches) else None
+    found = []
+    at = node if 0 <= node < len(tree.branches) else None
     while at is not None:
         found.append(at)
         at = tree.branches[at].parent
@@ -45,7 +46,8 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
 
     node: the branch that is chosen. Labels are text, which the script escapes.
     """
-    best, ranks = {*path(tree, winner(tree))}, places(tree)
+    best = {*path(tree, winner(tree))}
+    ranks = places(tree)
     in_step: dict[int, int] = {}
     nodes = []
     for at, (branch, piece) in enumerate(zip(tree.branches, tree.pieces, strict=True)):
@@ -62,7 +64,9 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
 
 def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     """Say why a hypothesis won or lost, with its numbers beside the winner's, at the same step and at its end; HTML."""
-    say, branch, best = language.say, tree.branches[node], path(tree, winner(tree))
+    say = language.say
+    branch = tree.branches[node]
+    best = path(tree, winner(tree))
     columns = {say("tree_this"): branch}
     if node != best[-1]:
         same = best[min(branch.step, len(best) - 1)]
@@ -75,9 +79,13 @@ def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
 
 def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     """Say in a sentence or two what became of a hypothesis."""
-    say, branch, best = language.say, tree.branches[node], winner(tree)
+    say = language.say
+    branch = tree.branches[node]
+    best = winner(tree)
     step = [at for at, one in enumerate(tree.branches) if one.step == branch.step]
-    rank, width, winning = step.index(node) + 1, tree.translation.options.beam, tree.branches[best]
+    rank = step.index(node) + 1
+    width = tree.translation.options.beam
+    winning = tree.branches[best]
     is_cut = branch.fate == "ended" and tree.pieces[node] != SPECIAL[EOS]  # at the greatest length
     cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut else ""
     if node == best:
@@ -104,7 +112,8 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
 
 def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     """Say what became of the continuations of a hypothesis that was kept."""
-    say, descendants = language.say, {node}
+    say = language.say
+    descendants = {node}
     for at, branch in enumerate(tree.branches):
         if branch.parent in descendants:
             descendants.add(at)

@@ -12,7 +12,8 @@ from xformer.strings import ENGLISH, Language
 
 def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLISH) -> str:
     """Tabulate translations from an encoder's state after 0 to N layers; words that the last lacks are marked; HTML."""
-    last, rows = found[-1].text.split(), []
+    last = found[-1].text.split()
+    rows = []
     for candidate in found:
         own = candidate.text.split()
         steps = difflib.SequenceMatcher(a=own, b=last, autojunk=False).get_opcodes()

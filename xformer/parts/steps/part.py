@@ -71,7 +71,8 @@ def build(page: Page) -> Tab:
     part["why_panel"].twin(**pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}), **latest)
     for table in ("forced", "lens", "why_panel"):
         part[table].choose(**pictures.listener(problem, step_to), **latest)
-    tree, its_problem = page.pictures[f"{ID}.tree"], part["tree_problem"]
+    tree = page.pictures[f"{ID}.tree"]
+    its_problem = part["tree_problem"]
     tree.add("tree_node", node, lambda node, tree_node: node + 1 if node + 1 == tree_node else 0, seen=in_part("steps"))
     tree.listen(its_problem, page.opened[ID].change, page.trace.change)
     part["tree"].choose(**tree.listener(its_problem, choose_node), **latest)
@@ -86,7 +87,8 @@ def build(page: Page) -> Tab:
 
 def _steps(part: Layout, pictures: Pictures) -> None:
     """Lay out the decoding step by step, and its beam as a tree, in which one goes on from a hypothesis."""
-    say, tree = part.say, part.pictures(f"{ID}.tree", cleared=NO_TREE)
+    say = part.say
+    tree = part.pictures(f"{ID}.tree", cleared=NO_TREE)
     tree.follow(first_node, "tree_node")
     tree.fact("grown", grow)
     tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
@@ -234,8 +236,10 @@ def draw_why(service: TranslationService, trace: Trace, given: Forced, step: int
              reason: Why, swapped: Any, twin: str, language: Language) -> dict[str, Any]:
     """Draw why a piece stands there; and, where it was measured, how badly the origins of pieces align words."""
     problem = swapped.say(language) if isinstance(swapped, UserError) else ""
-    measured, best = service.metrics.get("alignment"), service.best_head
-    errors, error = service.alignment_errors(best), ""
+    measured = service.metrics.get("alignment")
+    best = service.best_head
+    errors = service.alignment_errors(best)
+    error = ""
     if isinstance(measured, dict) and {"sides", "sentences"} <= measured.keys() and errors:
         error = language.say("why_sides_error", sides=f'{measured["sides"]:.3f}', count=int(measured["sentences"]),
                              head=place(best, language), best=f"{min(errors):.3f}")
@@ -279,7 +283,8 @@ def go_on(service: TranslationService, language: Language, *, grown: BeamTree, n
     prefix = beam_tree.tokens(grown, node)
     again = service.translate(translation.source, replace(translation.alone, beam=int(tree_width)), prefix,
                               len(prefix) if prefix[-1] == EOS else translation.max_length)
-    own, new = translation.best, again.best
+    own = translation.best
+    new = again.best
     warnings = [warning.say(language) for warning in again.warnings if warning not in translation.warnings]
     total = language.html("tree_went_total", new=f"{sum(new.log_probs):.2f}", old=f"{sum(own.log_probs):.2f}")
     text = changed_words(own.text, new.text) if new.text else language.html("rivals_empty")
@@ -294,7 +299,8 @@ def go_on(service: TranslationService, language: Language, *, grown: BeamTree, n
 def look_into(service: TranslationService, language: Language, *, translation: Translation, target: str | None
               ) -> dict[str, Any]:
     """Look into a typed translation of the sentence, piece by piece; into the model's own where nothing is typed."""
-    best, text = translation.best, (target or "").strip()
+    best = translation.best
+    text = (target or "").strip()
     if not text or text == best.text:
         return {"trace": service.trace(translation, best.tokens), "spanish": "", "remarks": ""}
     tokens, warnings = service.typed(text)

@@ -27,7 +27,8 @@ def payload(source: Sequence[str], forced: Forced, step: int, language: Language
     the likeliest pieces (0: it is not among them), these pieces with their log-probabilities, and the probability of
     all other pieces together.
     """
-    steps, total = [], 0.0
+    steps = []
+    total = 0.0
     for given, wanted, log_prob, likeliest in zip(forced.given, forced.predicted, forced.log_probs,
                                                   forced.alternatives, strict=True):
         total += log_prob

@@ -28,7 +28,8 @@ def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
     step: from 1. The target is (1 - e) on the wanted piece, plus e / V on every piece of a vocabulary of V (Szegedy et
     al. 2016; Vaswani et al. 2017, section 5.4).
     """
-    wanted, share = forced.predicted[step - 1], forced.smoothing / forced.vocabulary
+    wanted = forced.predicted[step - 1]
+    share = forced.smoothing / forced.vocabulary
     listed = dict(forced.alternatives[step - 1])
     listed.setdefault(wanted, forced.log_probs[step - 1])
     rows = [(piece, math.exp(log_prob), share + (1 - forced.smoothing) * (piece == wanted), piece == wanted)
@@ -42,8 +43,11 @@ def distribution(forced: Forced, source: Sequence[str], step: int, language: Lan
 
     source: pieces of the sentence. step: from 1.
     """
-    index, smoothing = step - 1, forced.smoothing
-    loss, own, wanted = forced.losses[index], -forced.log_probs[index], forced.predicted[index]
+    index = step - 1
+    smoothing = forced.smoothing
+    loss = forced.losses[index]
+    own = -forced.log_probs[index]
+    wanted = forced.predicted[index]
     if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
         said = language.say("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
                             smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
@@ -71,6 +75,7 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
 
 def _parted(pieces: Sequence[str], step: int) -> tuple[str, str]:
     """A translation up to the step at which it differs from another, and from there on."""
-    before, after = sentence(pieces[:step]), sentence(pieces[step:])
+    before = sentence(pieces[:step])
+    after = sentence(pieces[step:])
     joined = " " if step < len(pieces) and pieces[step].startswith(WORD_START) and before else ""
     return before + joined, after

@@ -24,16 +24,21 @@ def payload(trace: Trace, from_source: np.ndarray, forced: Forced, step: int, ri
     from_source: what each of the T pieces owes to each source piece (T, S). rival: one of the likeliest at that step.
     `twin` packs the rest.
     """
-    say, piece, adds, heads = language.say, trace.predicted[step - 1], found.adds, found.adds.shape[1] // 2
+    say = language.say
+    piece = trace.predicted[step - 1]
+    adds = found.adds
+    heads = found.adds.shape[1] // 2
     groups = {"decoder_self": adds[:, :heads], "cross": adds[:, heads:-1], "feed_forward": adds[:, -1:]}
     embedding, position, biases = found.rest
     parts = [(say("why_embedding", piece=shown(trace.target[step - 1])), embedding), (say("why_position"), position),
              *((say(f"why_{name}", layer=layer), float(group[layer - 1].sum()))
                for layer in range(1, len(adds) + 1) for name, group in groups.items()),
              (say("why_bias"), biases)]
-    names, difference = {"piece": shown(piece), "rival": shown(rival)}, forced.log_probs[step - 1] - dict(
+    names = {"piece": shown(piece), "rival": shown(rival)}
+    difference = forced.log_probs[step - 1] - dict(
         forced.alternatives[step - 1])[rival]
-    whole, texts = sum(value for _, value in parts), {name: language.texts[name] for name in TEXTS}
+    whole = sum(value for _, value in parts)
+    texts = {name: language.texts[name] for name in TEXTS}
     if abs(whole - difference) >= SEEN:  # parts are of the weights as they are kept, and int8 rounds them
         texts["why_parts_note"] = say("why_parts_note_rounded", sum=signed(whole), difference=signed(difference))
     inputs = ((say("why_of_source"), "source", trace.source, found.by_source),

@@ -33,7 +33,9 @@ TEMPERATURE = Real(0, 0, 2, step=0.1)
 TOP_K = Whole(0, 0, 100)
 TOP_P = Real(1, 0.05, 1, step=0.05)
 SEED = Whole(1, 0, 999_998)  # of the first draw; the second has the next
-OF_BEAM, OF_SAMPLES = ("beam", "n_best", "length_penalty"), ("top_k", "top_p", "draw_seed")  # settings of one way alone
+# settings of one way alone
+OF_BEAM = ("beam", "n_best", "length_penalty")
+OF_SAMPLES = ("top_k", "top_p", "draw_seed")
 
 
 def longest(service: TranslationService, _: Any = None) -> Whole:
@@ -43,7 +45,8 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     """Lay the tab out; called inside it. inside: the modules of other parts, with a NAME those that are folded."""
-    part, say = Layout(page, ID), page.language.say
+    part = Layout(page, ID)
+    say = page.language.say
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
@@ -140,7 +143,8 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
 
     An error leaves all on the page as it was, and says to which text that belongs.
     """
-    options, second = options_of(**settings), None
+    options = options_of(**settings)
+    second = None
     options = replace(options, quality="quality" in service.metrics and not options.sampling)
     try:
         translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
@@ -150,7 +154,8 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
         if former is not None:
             yield {"shown": figure.found([former], language, old=True)}
         raise
-    is_other, way_out = looks_like(translation.source, service.info.target), ""
+    is_other = looks_like(translation.source, service.info.target)
+    way_out = ""
     warnings = [warning.say(language) for warning in translation.warnings
                 if not (is_other and warning.key == "warning_guess_foreign")]  # which says less
     if is_other:

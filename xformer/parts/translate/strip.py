@@ -9,7 +9,9 @@ from xformer.pieces import SPECIAL, WORD_START, joined, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
-CELL, LETTER = 20, 8  # pixels: a cell, and the width of all but the widest letters of the labels
+# pixels: a cell, and the width of all but the widest letters of the labels
+CELL = 20
+LETTER = 8
 LONGEST = 14  # letters of a label
 MOST = 40  # words on either side that are drawn
 LEAST = 0.62  # of its size, to which the picture shrinks
@@ -26,7 +28,8 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     if not attention.probabilities.size:
         return paragraph(language, "no_maps_model", "note")
     rows = attention.asks if given else attention.predicted
-    row_groups, key_groups = _words(rows), _words(attention.seen)
+    row_groups = _words(rows)
+    key_groups = _words(attention.seen)
     if not row_groups or not key_groups:
         return ""
     values = by_words(attention.probabilities[head.layer - 1, head.head - 1], row_groups, key_groups)

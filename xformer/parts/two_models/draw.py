@@ -23,7 +23,9 @@ def table(found: TwoModels, language: Language = ENGLISH) -> str:
     columns = ["model", "translation", "sure", *(["bleu"] if found.scores else []), "seconds", "head"]
     names = [language.say(f"models_column_{name}") for name in columns]
     texts = [one.best.text for one in found.translations]
-    words, rows, notes = differing(*map(str.split, texts)), [], list[str]()
+    words = differing(*map(str.split, texts))
+    rows = []
+    notes = list[str]()
     for side, (info, head, error) in enumerate(zip(found.infos, found.heads(), found.errors, strict=True)):
         where = "–" if head is None else place(head, language)
         rows.append((f"{NAMES[side]} · {info.name}", words[side],
@@ -47,7 +49,8 @@ def grid(found: TwoModels, side: int, head: Head, language: Language = ENGLISH) 
 
 def own_map(found: TwoModels, side: int, head: Head, language: Language = ENGLISH) -> go.Figure:
     """Plot where a head of a model looks, word by word, over its own translation."""
-    trace, translation = found.traces[side], found.translations[side]
+    trace = found.traces[side]
+    translation = found.translations[side]
     shown = picture(trace, Choice(*head, words=True), language, given=_given(trace))
     return plot_head(shown.values, Axis(shown.asks, shown.line), Axis(shown.seen, shown.keys),
                      f"{NAMES[side]} · {found.infos[side].name} · {place(head, language)}",

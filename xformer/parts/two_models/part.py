@@ -90,7 +90,8 @@ def run(service: TranslationService, language: Language, *, asked: tuple[Any, ..
         length_penalty: float = Options.length_penalty, **more: Any) -> Iterator[dict[str, Any]]:
     """Put the sentence through both models, which may have to be loaded; nothing where that is on the page already, or
     another part is. more: the other controls of the part."""
-    name, reference = models_other.strip(), more["models_reference"] or ""
+    name = models_other.strip()
+    reference = more["models_reference"] or ""
     options = Options(beam=int(beam), length_penalty=float(length_penalty), alternatives=1)
     wanted = (service.info.identity, name, models_text, reference, options)
     if part != ID or asked == wanted:

@@ -51,7 +51,8 @@ class Contexts:
         tokens: of the sentence, without EOS. position: from 0. layer: 0, embedding and position, to N. At most one
         piece of each sentence is returned.
         """
-        own, found = self.read([Pair.of(tokens, ())]), list[Neighbour]()
+        own = self.read([Pair.of(tokens, ())])
+        found = list[Neighbour]()
         for i, cosine in self.known.nearest(own.states[layer, position], layer, own.sentences[0], count):
             number, place = self.known.places[i].tolist()
             found.append(Neighbour(self.known.sentences[number], place, cosine))
@@ -60,7 +61,8 @@ class Contexts:
 
 def nearest_contexts(service: Any, asked: NearestContexts, _: Progress | None) -> list[Neighbour]:
     """Answer `results.NearestContexts`. Raises UserError for a piece or a layer that is not there."""
-    tokens, model = service.read(asked.source).tokens, service.transformer
+    tokens = service.read(asked.source).tokens
+    model = service.transformer
     if not (0 <= asked.position < len(tokens) and 0 <= asked.layer <= service.info.n_layers):
         raise UserError(Message.of("error_context", position=asked.position + 1, pieces=len(tokens),
                                    layer=asked.layer, layers=service.info.n_layers))

@@ -18,7 +18,9 @@ ID = "vocabulary"
 OF_SENTENCE = True
 FOLDS = (("ways", "vocab_ways"),)
 MOST_PIECES = 256
-WAYS, SHOWN_WAYS = 256, 8  # splits of a word that are weighed, and shown
+# splits of a word that are weighed, and shown
+WAYS = 256
+SHOWN_WAYS = 8
 
 
 def build(part: Layout) -> None:

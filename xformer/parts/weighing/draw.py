@@ -23,7 +23,8 @@ TICKS = ("0", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32
 
 def named(change: Weighing, language: Language = ENGLISH) -> str:
     """Name a change: its kind, and where it applies."""
-    say, head = language.say, change.head
+    say = language.say
+    head = change.head
     where = {"stack": say("weigh_all_layers"), "layer": say("weigh_one_layer", layer=head.layer),
              "head": place(head, language)}[change.scope]
     how = say(f"weigh_kind_{change.kind}") if change.kind != "beta" else beta_label(change.beta)
@@ -36,7 +37,8 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
 
     old: the text of the translation before.
     """
-    say, new = language.say, done.translation.best.text
+    say = language.say
+    new = done.translation.best.text
     warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
     said = say(f"weigh_text_{change.kind}")
     if change.kind == "queries" and change.head.stack != "encoder_self":
@@ -51,7 +53,8 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
     """Tabulate the log-probability of each word of the original translation before and under the change. HTML."""
-    before, names = done.before, column_names("weigh_{}", language)
+    before = done.before
+    names = column_names("weigh_{}", language)
     rows = [[shown("".join(before.predicted[i] for i in group)),
              *(sum(values[i] for i in group) for values in (before.log_probs, done.after.log_probs))]
             for group in words(before.predicted)]
@@ -67,7 +70,8 @@ def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, wid
 
     source: its sentence. change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
     """
-    say, places = language.say, list(range(POWERS[0], POWERS[1] + 1))
+    say = language.say
+    places = list(range(POWERS[0], POWERS[1] + 1))
     lines = [line(places, list(values), say(f"stack_{stack}"), COLOURS[stack], customdata=TICKS, hover=(
         say("weigh_hover", beta="%{customdata}", value="%{y:.2f}") + f"<extra>{say(f'stack_{stack}')}</extra>"))
              for stack, values in swept.items()]

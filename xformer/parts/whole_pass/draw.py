@@ -63,7 +63,8 @@ def payload(trace: Trace, passed: dict[str, Stream], embedded: Embedded, forced:
     state with a scale of its own; attention (layers, Q, K) is 16-bit numbers, 65,535 for 1. Each step has the piece
     that is written, its probability and rank (0: beyond the likeliest), and the likeliest pieces.
     """
-    attention, heads = dict[str, str](), dict[str, Any]()
+    attention = dict[str, str]()
+    heads = dict[str, Any]()
     for stack in STACKS:
         chosen, of_rows = flows(trace.of(stack).probabilities, how)
         attention[stack] = _base64(np.round(np.clip(chosen, 0, 1) * 65_535).astype("<u2"))
@@ -98,8 +99,10 @@ def block(trace: Trace, passed: dict[str, Stream], name: str, piece: int, langua
     """Open a layer, such as "encoder.1", for a piece of its side, from 0: what it does, what each sub-layer changed, at
     what the piece looks, the numbers of its vector, and where more is to be seen; HTML."""
     side, number = name.split(".")
-    layer, stream = int(number), passed[side]
-    last, shapes = stream.of_layer(layer)[-1], trace.of(SIDES[side][0]).probabilities.shape
+    layer = int(number)
+    stream = passed[side]
+    last = stream.of_layer(layer)[-1]
+    shapes = trace.of(SIDES[side][0]).probabilities.shape
     return fill("whole_pass.block", language, name=name, layer=layer, piece=shown(stream.pieces[piece]), at=piece + 1,
                 heads=shapes[1], units=0 if last.hidden is None else last.hidden.shape[1], vector=last.after[piece],
                 sums=stream_figures.sums(stream, layer, piece, [trace.text, sentence(trace.predicted)], language),

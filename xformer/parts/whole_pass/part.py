@@ -21,7 +21,8 @@ FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then 
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    pictures, problem = part.pictures(ID, cleared={"picture": None, "block": ""}), part.status()
+    pictures = part.pictures(ID, cleared={"picture": None, "block": ""})
+    problem = part.status()
     pictures.follow(first_step, "whole_step")
     pictures.fact("passed", passed)
     with gr.Column(elem_classes="whole"):
@@ -62,7 +63,8 @@ def draw_picture(service: TranslationService, trace: Trace, passed: dict[str, St
     """Draw the pass; the script goes to other steps itself."""
     if before and before["passed"] is passed and before["whole_heads"] == whole_heads:
         return gr.skip()
-    embedded, forced = service.ask(EmbedSource(trace.text)), service.ask(Force(trace.text, trace.tokens))
+    embedded = service.ask(EmbedSource(trace.text))
+    forced = service.ask(Force(trace.text, trace.tokens))
     return figure.payload(trace, passed, embedded, forced, whole_heads, whole_step, language)
 
 
@@ -71,7 +73,8 @@ def draw_block(service: TranslationService, trace: Trace, passed: dict[str, Stre
     """Draw the layer that is open, for the word that is locked; else for the English word that matters most here."""
     if not whole_block or whole_block not in block_of(service, {}).options:
         return ""
-    words, piece = locked(lock), whole_step - 1
+    words = locked(lock)
+    piece = whole_step - 1
     if whole_block.startswith("encoder"):
         [piece, *_] = [at for side, at in filter(None, (words.asks, words.seen))
                        if side == "source" and at < len(trace.source)] or [figure.looked_at(trace, whole_step)]

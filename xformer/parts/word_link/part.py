@@ -49,7 +49,8 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
     """
     if trace is None:
         return {"shares": None, "result": None, "drawn": None}
-    words, choices = locked(lock), figures.choices(trace)
+    words = locked(lock)
+    choices = figures.choices(trace)
     known = {name for _, name in choices}
     answer = {name: gr.update(choices=choices, value=value if (value := _first(trace, word)) in known else None)
               for name, word in (("asks", words.asks), ("seen", words.seen))}

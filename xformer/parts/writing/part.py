@@ -29,11 +29,15 @@ SAMPLING: dict[str, Real | Whole] = {
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    page, say, html, writer = part.page, part.say, part.html, part.page.writer
+    page = part.page
+    say = part.say
+    html = part.html
+    writer = part.page.writer
     if writer is None or isinstance(writer, UserError):
         gr.HTML(notice([say("lm_missing") if writer is None else writer.say(page.language)], "error"))
         return
-    part.ask, info = page.always(writer), writer.info
+    part.ask = page.always(writer)
+    info = writer.info
     of_two = part.inner()
     part.status()
     with gr.Row(elem_classes="detail"):
@@ -122,7 +126,9 @@ def act(service: WriterService, language: Language, *, shown: Scored | None, lm_
     """Write a piece, put another in a place and drop what follows, or take the last one away."""
     if shown is None:
         return {}
-    options, what, place = options_of(sampling), text_of(event, "what"), len(shown.tokens)
+    options = options_of(sampling)
+    what = text_of(event, "what")
+    place = len(shown.tokens)
     if what == "more":
         text = service.write(shown, options)
     elif what == "take":
@@ -142,7 +148,8 @@ def look(service: WriterService, language: Language, *, event: gr.EventData) -> 
 
 def _likelier(part: Layout) -> None:
     """Lay out two texts, and say which is likelier."""
-    say, labels = part.say, {"lm_a": "lm_first", "lm_b": "lm_second"}
+    say = part.say
+    labels = {"lm_a": "lm_first", "lm_b": "lm_second"}
     part.note("lm_two_text")
     part.status()
     with gr.Row(elem_classes="detail"):

@@ -88,7 +88,8 @@ def money(rng: Random) -> Filling:
     english, spanish = separated(int(10 ** rng.uniform(0.3, 6)), rng)
     if rng.random() < 0.45:
         cents = f"{rng.randint(0, 99):02d}"
-        english, spanish = f"{english}.{cents}", f"{spanish},{cents}"
+        english = f"{english}.{cents}"
+        spanish = f"{spanish},{cents}"
     sign = rng.choice("$$€€£¥")
     return (f"{english} {sign}" if sign == "€" and rng.random() < 0.25 else f"{sign}{english}"), f"{spanish} {sign}"
 
@@ -114,7 +115,9 @@ def measure(rng: Random) -> Filling:
 
 def date(rng: Random) -> Filling:
     """Draw a date. One in figures stays as it is: whether 12/03 is in March or in December is not known."""
-    day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(1890, 2035)
+    day = rng.randint(1, 28)
+    month = rng.randint(1, 12)
+    year = rng.randint(1890, 2035)
     chance = rng.random()
     if chance < 0.45:
         sign = rng.choice("///.-")
@@ -132,7 +135,8 @@ def date(rng: Random) -> Filling:
 
 def time(rng: Random) -> Filling:
     """Draw a time, from two o'clock on, so that its article is plural; "5:45 pm" is "17:45"."""
-    hour, minute = rng.randint(2, 12), rng.randint(0, 59)
+    hour = rng.randint(2, 12)
+    minute = rng.randint(0, 59)
     chance = rng.random()
     if chance < 0.6:
         return alike(f"{rng.choice((hour, hour + 11))}:{minute:02d}")
@@ -157,7 +161,9 @@ def plain(name: str, rng: Random) -> str:
 
 
 def formula(rng: Random) -> Filling:
-    a, b, c = rng.randint(0, 20), rng.randint(0, 20), rng.randint(2, 9)
+    a = rng.randint(0, 20)
+    b = rng.randint(0, 20)
+    c = rng.randint(2, 9)
     x, y, z = rng.sample("abcfkmnpqtuvwxyz", 3)
     return alike(rng.choice(LISTS["formulas"]).format(a=a, b=b, c=c, x=x, y=y, z=z, sum=a + b, difference=a - b,
                                                       product=a * b, square=a * a))

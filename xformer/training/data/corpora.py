@@ -127,7 +127,8 @@ def key(sentence: str) -> str:
 
 def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share neither their English nor their Spanish with `excluded`, by `key`."""
-    english, spanish = {key(pair[0]) for pair in excluded}, {key(pair[1]) for pair in excluded}
+    english = {key(pair[0]) for pair in excluded}
+    spanish = {key(pair[1]) for pair in excluded}
     return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
 
 
@@ -212,7 +213,8 @@ def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: in
                     yield english, spanish
                     english, spanish = more
                     break
-                english, spanish = f"{english} {more[0]}", f"{spanish} {more[1]}"
+                english = f"{english} {more[0]}"
+                spanish = f"{spanish} {more[1]}"
         yield english, spanish
 
 
@@ -230,7 +232,8 @@ def dress(entry: Pair, rng: random.Random) -> Pair:
     if chance < 0.65:
         english, spanish = (side[0].upper() + side[1:] for side in entry)
     if 0.45 < chance < 0.75:
-        english, spanish = english + ".", spanish + "."
+        english = english + "."
+        spanish = spanish + "."
     return english, spanish
 
 
@@ -312,7 +315,8 @@ class Packer:
     def __call__(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
         """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
         length together."""
-        rng, reverse = random.Random(seed), self.options.reverse
+        rng = random.Random(seed)
+        reverse = self.options.reverse
         rows = []
         if self.options.names:
             pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
@@ -344,7 +348,11 @@ class TranslationBatches:
         batch has some beside its pairs, as many pieces again. Raises ValueError for wrong options.
         """
         check(options)
-        self.pairs, self.extra, self.entries, self.options, self.seed = pairs, extra, entries, options, seed
+        self.pairs = pairs
+        self.extra = extra
+        self.entries = entries
+        self.options = options
+        self.seed = seed
         self.ranked = [one for one in ranked if max(map(len, (one.source, *one.hypotheses))) < options.max_pieces]
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
@@ -365,7 +373,8 @@ class TranslationBatches:
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids | Ranked]]:
         """Yield the batches of one epoch without the first `skip`: `Ids`, and after them some of the ranked."""
         ranked = islice(self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None)
-        rng, how = random.Random(f"{self.seed} {number}"), self.options
+        rng = random.Random(f"{self.seed} {number}")
+        how = self.options
         pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
                  *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
         rng.shuffle(pairs)

@@ -68,7 +68,10 @@ class ReviewBatches:
         """
         if any(part < 0 for _, part in sources):
             raise ValueError(f"the shares of the data are {[part for _, part in sources]}; they must be 0 or more")
-        self.sources, self.batch_pieces, self.batch_rows, self.seed = sources, batch_pieces, batch_rows, seed
+        self.sources = sources
+        self.batch_pieces = batch_pieces
+        self.batch_rows = batch_rows
+        self.seed = seed
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Example]]:
         """Yield the batches of one epoch without the first `skip`."""
@@ -92,7 +95,9 @@ class Windows:
     """Put texts one after the other and cut them into windows of equal length, in another order in each epoch."""
 
     def __init__(self, texts: Sequence[np.ndarray], length: int, batch_pieces: int = 8192, seed: int = 0) -> None:
-        self.texts, self.length, self.seed = texts, length, seed
+        self.texts = texts
+        self.length = length
+        self.seed = seed
         self.size = max(1, batch_pieces // length)  # windows in a batch
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[np.ndarray]]:

@@ -175,7 +175,8 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
         raise
 
 
-_read, _answer = gr.Blocks.preprocess_data, route_utils.call_process_api
+_read = gr.Blocks.preprocess_data
+_answer = route_utils.call_process_api
 gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign, assignment]
 route_utils.call_process_api = _call
 
@@ -220,7 +221,8 @@ http_server.Server.handle_exit = handle_exit  # type: ignore[method-assign, assi
 
 def _event() -> Any:
     """In the thread of a handler: the event of Gradio that it answers; None outside an event."""
-    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
+    blocks = LocalContext.blocks.get(None)
+    event_id = LocalContext.event_id.get(None)
     return blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
 
 
@@ -230,7 +232,8 @@ def still_there() -> Callable[[], bool]:
     Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end; and what
     a slow connection does not take it keeps. Whoever takes none of MOST_UNREAD answers is not there either.
     """
-    blocks, event = LocalContext.blocks.get(None), _event()
+    blocks = LocalContext.blocks.get(None)
+    event = _event()
     if blocks is None or event is None:
         return lambda: True
 
@@ -394,7 +397,8 @@ def ended(app: Any, before: datetime.datetime) -> list[str]:
 
     Gradio keeps them until there are too many of all: at least 0.7 MB of each page.
     """
-    holder, queue = app.state_holder, app.get_blocks()._queue
+    holder = app.state_holder
+    queue = app.get_blocks()._queue
 
     def over(session: str, state: Any) -> bool:
         called = session in queue.pending_event_ids_session.get(session, ())
@@ -417,7 +421,8 @@ def _changed(begins: str) -> tuple[str, str]:
     """The script of Gradio whose name begins so and in which all that is in `REPLACED` stands once: its name, and its
     text with that replaced. Raises LookupError where there is none."""
     for path in SCRIPTS.glob(f"{begins}-*.js"):
-        text, counts = path.read_text(encoding="utf-8"), set[int]()
+        text = path.read_text(encoding="utf-8")
+        counts = set[int]()
         for search, replacement in REPLACED[begins]:
             text, count = search.subn(replacement, text)
             counts.add(count)

@@ -67,7 +67,8 @@ class Doorkeeper:
                 await asyncio.sleep(WRONG)
             await send(message)
 
-        address, mine = (scope["client"] or ("",))[0], object()
+        address = (scope["client"] or ("",))[0]
+        mine = object()
         turn, line = self._lines.setdefault(address, (asyncio.Lock(), []))
         if len(line) >= MOST_TRIES:
             await PlainTextResponse("Too many passwords are tried; wait a minute.", 429)(scope, receive, send)
@@ -93,7 +94,8 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        path, app = scope["path"], scope["app"]
+        path = scope["path"]
+        app = scope["app"]
         if gradio_private.CLOSED.match(path):
             await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
             return
@@ -122,7 +124,8 @@ class Gate:
         most = MOST_JOINED if joins else MOST_BYTES
         received: list[int] = []
         scope[gradio_private.RECEIVED] = received
-        address, bring = (scope["client"] or ("",))[0], patient(receive)
+        address = (scope["client"] or ("",))[0]
+        bring = patient(receive)
 
         async def take() -> Message:
             message = await bring()

@@ -23,7 +23,9 @@ KEPT = 600  # seconds that they are kept when their page is closed: a phone may 
 TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
 PAGE = 600_000  # bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
 MOST_KEPT = 400_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
-UNHEARD, LOOKS = 10.0, 10  # seconds without a listener, and looks for one, after which a request is dropped
+# seconds without a listener, and looks for one, after which a request is dropped
+UNHEARD = 10.0
+LOOKS = 10
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 
