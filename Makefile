@@ -42,6 +42,7 @@ lint: style
 
 style: .venv/dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/oxlint assets benchmarks tests xformer
 	@if LC_ALL=C.UTF-8 grep -nE '.{121}' $(SCRIPTS); then echo "Lines longer than 120 characters"; exit 1; fi
 

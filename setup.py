@@ -8,7 +8,8 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")  # where it is published, as https://github.com/owner/xformer
+# where it is published, as https://github.com/owner/xformer
+ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")
 
 
 def page(text: str, address: str) -> str:
@@ -16,6 +17,7 @@ def page(text: str, address: str) -> str:
 
     address: of the repository; where it is "", what is linked within it is plain text, and pictures are left out.
     """
+
     def absolute(found: re.Match[str]) -> str:
         picture, shown, target = found.groups()
         if "://" in target:
@@ -23,6 +25,7 @@ def page(text: str, address: str) -> str:
         if not address:
             return "" if picture else shown
         return f"{picture}[{shown}]({address.rstrip('/')}/{'raw' if picture else 'blob'}/HEAD/{target})"
+
     text = re.sub(r"\A---\n.*?\n---\n\s*", "", text, flags=re.DOTALL)
     return re.sub(r"(!?)\[([^\]]*)\]\(([^)#][^)]*)\)", absolute, text)
 
@@ -30,11 +33,28 @@ def page(text: str, address: str) -> str:
 def addresses(address: str) -> dict[str, str]:
     """Return what the package index links beside the page; nothing where no address is known."""
     at = address.rstrip("/")
-    return {"Source": at, "Documentation": f"{at}/blob/HEAD/docs/USING.md",
-            "Changelog": f"{at}/blob/HEAD/CHANGELOG.md", "Issues": f"{at}/issues"} if at else {}
+    return (
+        {
+            "Source": at,
+            "Documentation": f"{at}/blob/HEAD/docs/USING.md",
+            "Changelog": f"{at}/blob/HEAD/CHANGELOG.md",
+            "Issues": f"{at}/issues",
+        }
+        if at
+        else {}
+    )
 
 
 if __name__ == "__main__":
-    setup(packages=[*find_packages(include=["xformer*"]), "xformer.assets", "xformer.checkpoints"],
-          long_description=page((Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS),
-          long_description_content_type="text/markdown", project_urls=addresses(ADDRESS))
+    setup(
+        packages=[
+            *find_packages(include=["xformer*"]),
+            "xformer.assets",
+            "xformer.checkpoints",
+        ],
+        long_description=page(
+            (Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS
+        ),
+        long_description_content_type="text/markdown",
+        project_urls=addresses(ADDRESS),
+    )

@@ -19,7 +19,8 @@ from xformer.hub import checkpoint
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
 FIELD = re.compile(r"\{([^{}]*)\}")
-NUMBER = r"[-\d.,a-f]*[\da-f]"  # also the identity of a checkpoint, in hexadecimal digits
+# also the identity of a checkpoint, in hexadecimal digits
+NUMBER = r"[-\d.,a-f]*[\da-f]"
 
 # A document, a text that stands in it with fields in braces, and the values of the fields.
 Said = tuple[str, str, dict[str, Any]]
@@ -27,7 +28,9 @@ Said = tuple[str, str, dict[str, Any]]
 
 def read(name: str, file: str = "metrics.json") -> dict[str, Any]:
     """Read a file of JSON of a checkpoint."""
-    found: dict[str, Any] = json.loads((CHECKPOINTS / name / file).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (CHECKPOINTS / name / file).read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -36,12 +39,17 @@ def written(text: str, template: str, values: dict[str, Any]) -> str:
 
     Raises LookupError where it stands nowhere.
     """
-    pieces = [re.escape(piece).replace(r"\ ", r"\s+") for piece in FIELD.split(template)[::2]]
+    pieces = [
+        re.escape(piece).replace(r"\ ", r"\s+") for piece in FIELD.split(template)[::2]
+    ]
     pattern = re.compile(NUMBER.join(f"({piece})" for piece in pieces))
     fields = [("{" + field + "}").format(**values) for field in FIELD.findall(template)]
 
     def fill(match: re.Match[str]) -> str:
-        return "".join(piece + field for piece, field in zip(match.groups(), [*fields, ""], strict=True))
+        return "".join(
+            piece + field
+            for piece, field in zip(match.groups(), [*fields, ""], strict=True)
+        )
 
     text, count = pattern.subn(fill, text)
     if not count:
@@ -51,8 +59,12 @@ def written(text: str, template: str, values: dict[str, Any]) -> str:
 
 def best_head(alignment: dict[str, Any]) -> dict[str, Any]:
     """Find the head of a model with the least alignment error rate."""
-    least, layer, head = min((rate, layer, head) for reading in alignment["alignment_error_rate"].values()
-                             for layer, rates in enumerate(reading, 1) for head, rate in enumerate(rates, 1))
+    least, layer, head = min(
+        (rate, layer, head)
+        for reading in alignment["alignment_error_rate"].values()
+        for layer, rates in enumerate(reading, 1)
+        for head, rate in enumerate(rates, 1)
+    )
     return {"least": least, "layer": layer, "head": head}
 
 
@@ -60,34 +72,77 @@ def of_translator() -> Iterator[Said]:
     """What is said of `en-es`."""
     found = read("en-es")
     summary = checkpoint.examine(CHECKPOINTS / "en-es")
-    scores = {(one["set"], one["beam"], one["plain"], one["lowercase"]): one for one in found["scores"]}
-    tatoeba, flores = (scores[name, 5, False, False] for name in ("tatoeba-test-v2020-07-28", "flores200-dev"))
+    scores = {
+        (one["set"], one["beam"], one["plain"], one["lowercase"]): one
+        for one in found["scores"]
+    }
+    tatoeba, flores = (
+        scores[name, 5, False, False]
+        for name in ("tatoeba-test-v2020-07-28", "flores200-dev")
+    )
     head = best_head(found["alignment"])
     guesses = found["guesses"]
-    whole = {"parameters": summary.parameters, "millions": summary.parameters / 1e6, "identity": summary.identity,
-             "megabytes": 20 * summary.parameters / 1e6, "vocabulary": read("en-es", "config.json")["vocab_size"]}
+    whole = {
+        "parameters": summary.parameters,
+        "millions": summary.parameters / 1e6,
+        "identity": summary.identity,
+        "megabytes": 20 * summary.parameters / 1e6,
+        "vocabulary": read("en-es", "config.json")["vocab_size"],
+    }
     card = "checkpoints/en-es/README.md"
     yield "README.md", "translation, {millions:.1f} M parameters | Tatoeba test", whole
-    yield "README.md", "Tatoeba test v2020-07-28, {sentences:,} pairs | **{bleu:.1f} BLEU**", tatoeba
-    yield "README.md", "FLORES-200 dev, {sentences:,} long sentences | {bleu:.1f} BLEU", flores
+    yield (
+        "README.md",
+        "Tatoeba test v2020-07-28, {sentences:,} pairs | **{bleu:.1f} BLEU**",
+        tatoeba,
+    )
+    yield (
+        "README.md",
+        "FLORES-200 dev, {sentences:,} long sentences | {bleu:.1f} BLEU",
+        flores,
+    )
     yield "README.md", "40 sentences aligned by hand | {least:.3f} error rate", head
     yield "docs/TRAINING.md", "{megabytes:.0f} MB for {parameters:,} parameters", whole
-    yield "docs/RESULTS.md", "`checkpoints/en-es` ({parameters:,} parameters, {identity})", whole
+    yield (
+        "docs/RESULTS.md",
+        "`checkpoints/en-es` ({parameters:,} parameters, {identity})",
+        whole,
+    )
     yield card, "sinusoidal positions; {parameters:,} parameters", whole
     yield card, "Checkpoint {identity}.", whole
     yield card, "{vocabulary:,} joint SentencePiece pieces", whole
     for name in ("docs/RESULTS.md", card):
         yield name, "layer {layer}, head {head}, alignment error rate {least:.3f}", head
-        yield name, ("marked as a guess below {bound} nats a piece: {marked} of {sentences:,} of dev, {caught} of the "
-                     "{wrong} whose chrF is below {least:g}"), guesses
+        yield (
+            name,
+            (
+                "marked as a guess below {bound} nats a piece: {marked} of {sentences:,} of dev, {caught} of the "
+                "{wrong} whose chrF is below {least:g}"
+            ),
+            guesses,
+        )
         for (dataset, beam, plain, lowercase), one in scores.items():
-            flags = "".join(flag * on for flag, on in ((" --beam 1", beam == 1), (" --plain", plain),
-                                                       (" --lowercase", lowercase)))
+            flags = "".join(
+                flag * on
+                for flag, on in (
+                    (" --beam 1", beam == 1),
+                    (" --plain", plain),
+                    (" --lowercase", lowercase),
+                )
+            )
             bleu = "**{bleu:g}**" if one is tatoeba else "{bleu:g}"
-            yield name, f"| `--pairs {dataset}.tsv{flags}` | {{sentences:,}} | {bleu} | {{chrf:g}} |", one
+            yield (
+                name,
+                f"| `--pairs {dataset}.tsv{flags}` | {{sentences:,}} | {bleu} | {{chrf:g}} |",
+                one,
+            )
     *shorter, last = found["lengths"]["buckets"]
     for i, one in enumerate(shorter):
-        yield "docs/RESULTS.md", f"{{bleu:.1f}}{' BLEU' * (i == 0)} up to {one['last']}", one
+        yield (
+            "docs/RESULTS.md",
+            f"{{bleu:.1f}}{' BLEU' * (i == 0)} up to {one['last']}",
+            one,
+        )
     yield "docs/RESULTS.md", "and {bleu:.1f} above ({sentences} sentences)", last
 
 
@@ -96,8 +151,13 @@ def of_small_models() -> Iterator[Said]:
     for name in ("gru-attention", "post-norm", "pre-norm"):
         head = best_head(read(name)["alignment"])
         yield f"checkpoints/{name}/README.md", "{least:.3f} on 40", head
-        row = next(line for line in (ROOT / "docs" / "TRAINING.md").read_text(encoding="utf-8").splitlines()
-                   if line.startswith(f"| `{name}`"))
+        row = next(
+            line
+            for line in (ROOT / "docs" / "TRAINING.md")
+            .read_text(encoding="utf-8")
+            .splitlines()
+            if line.startswith(f"| `{name}`")
+        )
         before = row.rpartition("|")[0].rpartition("|")[0]
         yield "docs/TRAINING.md", f"{before}| {{least:.3f}} |", head
 

@@ -22,9 +22,19 @@ from typing import Any
 
 import torch
 
-INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "avx_vnni", "avx512_vnni", "amx_bf16", "amx_int8")  # Linux's names
+# Linux's names
+INSTRUCTIONS = (
+    "avx2",
+    "avx512f",
+    "avx512_bf16",
+    "avx_vnni",
+    "avx512_vnni",
+    "amx_bf16",
+    "amx_int8",
+)
 
-Runner = Callable[[Any], Any]  # a request, of a kind that the contenders of a benchmark share, to its answer
+# a request, of a kind that the contenders of a benchmark share, to its answer
+Runner = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,9 @@ class Ring:
         self._processes = []
         for contender in self.contenders:
             ours, theirs = spawn.Pipe()
-            process = spawn.Process(target=_serve, args=(theirs, contender), daemon=True)
+            process = spawn.Process(
+                target=_serve, args=(theirs, contender), daemon=True
+            )
             process.start()
             theirs.close()
             self._connections[contender.title] = ours
@@ -81,10 +93,16 @@ class Ring:
         try:
             return connection.recv()
         except EOFError as error:
-            raise RuntimeError(f"{contender.title} broke down; its error stands above") from error
+            raise RuntimeError(
+                f"{contender.title} broke down; its error stands above"
+            ) from error
 
-    def race(self, requests: Sequence[Any], rounds: int, fits: Callable[[Contender, Any], bool]
-             ) -> dict[tuple[str, int], list[float]]:
+    def race(
+        self,
+        requests: Sequence[Any],
+        rounds: int,
+        fits: Callable[[Contender, Any], bool],
+    ) -> dict[tuple[str, int], list[float]]:
         """Seconds of each round by contender's title and number of the request, after one round that is not counted."""
         seconds: dict[tuple[str, int], list[float]] = {}
         for turn in range(rounds + 1):
@@ -111,10 +129,20 @@ def machine() -> str:
     """What the numbers were measured on, in one line."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    names = [
+        line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+    ]
     name = names[0] if names else platform.processor() or platform.machine()
-    flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
-    known = ", ".join(flag for flag in INSTRUCTIONS if flag in flags) or "no instructions known"
+    flags = next(
+        (line.split(":", 1)[1].split() for line in lines if line.startswith("flags")),
+        [],
+    )
+    known = (
+        ", ".join(flag for flag in INSTRUCTIONS if flag in flags)
+        or "no instructions known"
+    )
     cores = multiprocessing.cpu_count()
-    return (f"{name} ({known}), {cores} cores; {platform.system()}, Python {platform.python_version()}, "
-            f"torch {torch.__version__}")
+    return (
+        f"{name} ({known}), {cores} cores; {platform.system()}, Python {platform.python_version()}, "
+        f"torch {torch.__version__}"
+    )

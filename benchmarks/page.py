@@ -40,10 +40,15 @@ def visit(page: Page, address: str) -> dict[str, float]:
     network.send("Network.enable")
     fetched: list[float] = []
     asked: list[Any] = []
-    network.on("Network.loadingFinished", lambda event: fetched.append(event["encodedDataLength"]))
+    network.on(
+        "Network.loadingFinished",
+        lambda event: fetched.append(event["encodedDataLength"]),
+    )
     network.on("Network.requestWillBeSent", lambda event: asked.append(event))
     page.goto(address)
-    page.wait_for_function("window.seen?.typing && window.seen?.translation", polling=50)
+    page.wait_for_function(
+        "window.seen?.typing && window.seen?.translation", polling=50
+    )
     seen: dict[str, float] = page.evaluate("window.seen")
     network.detach()
     return {**seen, "kB": sum(fetched) / 1000, "requests": len(asked)}
@@ -71,7 +76,22 @@ def run(folder: Path, rounds: int) -> str:
 
         def of(what: str, counted: list[dict[str, float]] = counted) -> list[float]:
             return [one[what] for one in counted]
-        rows.append([name, *(f"{median(of(what)):,.0f} ({max(of(what)):,.0f})" for what in ("typing", "translation")),
-                     f"{median(of('kB')):,.0f}", f"{median(of('requests')):,.0f}"])
-    return (f"Milliseconds from navigation in headless Chromium {version}: median of {rounds} visits each (and the "
-            f"slowest).\n\n" + table(["", "a sentence can be typed", "first translation", "kB", "requests"], rows))
+
+        rows.append(
+            [
+                name,
+                *(
+                    f"{median(of(what)):,.0f} ({max(of(what)):,.0f})"
+                    for what in ("typing", "translation")
+                ),
+                f"{median(of('kB')):,.0f}",
+                f"{median(of('requests')):,.0f}",
+            ]
+        )
+    return (
+        f"Milliseconds from navigation in headless Chromium {version}: median of {rounds} visits each (and the "
+        f"slowest).\n\n"
+        + table(
+            ["", "a sentence can be typed", "first translation", "kB", "requests"], rows
+        )
+    )

@@ -40,9 +40,11 @@ LOADS = 3  # rounds of first loads, at most
 WIDTH = 1280
 HEIGHT = 900
 CDN = "https://cdnjs.cloudflare.com/ajax/libs"
-LIBRARIES = {f"{CDN}/require.js/2.3.6/require.min.js": ("requirejs@2.3.6", "require.js"),
-             f"{CDN}/d3/5.7.0/d3.min.js": ("d3@5.7.0", "dist/d3.min.js"),
-             f"{CDN}/jquery/2.0.0/jquery.min.js": ("jquery@2.1.0", "dist/jquery.min.js")}
+LIBRARIES = {
+    f"{CDN}/require.js/2.3.6/require.min.js": ("requirejs@2.3.6", "require.js"),
+    f"{CDN}/d3/5.7.0/d3.min.js": ("d3@5.7.0", "dist/d3.min.js"),
+    f"{CDN}/jquery/2.0.0/jquery.min.js": ("jquery@2.1.0", "dist/jquery.min.js"),
+}
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 GRID = "all heads of a stack"
 HEAD = "one head"
@@ -52,25 +54,36 @@ OURS = "this page"
 MODEL_VIEW = "BertViz model_view"
 HEAD_VIEW = "BertViz head_view"
 Key = tuple[str, str]  # what is shown, and by whom
-FIRST = {OURS: "grid", MODEL_VIEW: "svg", HEAD_VIEW: "svg"}  # what is seen, as the script calls it
+# what is seen, as the script calls it
+FIRST = {OURS: "grid", MODEL_VIEW: "svg", HEAD_VIEW: "svg"}
 CLICKS: dict[Key, tuple[str, str]] = {  # what is seen, and what is done for it
-    (GRID, OURS): ("grid", "stack"), (GRID, MODEL_VIEW): ("svg", "filter"),
-    (HEAD, OURS): ("head", "map"), (HEAD, MODEL_VIEW): ("detail", "thumbnail"),
-    (LAYER, HEAD_VIEW): ("svg", "layer")}
+    (GRID, OURS): ("grid", "stack"),
+    (GRID, MODEL_VIEW): ("svg", "filter"),
+    (HEAD, OURS): ("head", "map"),
+    (HEAD, MODEL_VIEW): ("detail", "thumbnail"),
+    (LAYER, HEAD_VIEW): ("svg", "layer"),
+}
 
 
 class Tab:
     """A page in a context of its own, so that it has its own process, and nothing is cached."""
 
     def __init__(self, browser: Browser, see: str, files: dict[str, bytes]) -> None:
-        self.page = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}).new_page()
+        self.page = browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT}
+        ).new_page()
         self.page.set_default_timeout(1000 * PATIENCE)
         self.page.add_init_script(f"{SCRIPT}; loaded(seen.{see})")
-        self.page.route(f"{CDN}/**", lambda route: route.fulfill(body=files[route.request.url],
-                                                                 content_type="text/javascript"))
+        self.page.route(
+            f"{CDN}/**",
+            lambda route: route.fulfill(
+                body=files[route.request.url], content_type="text/javascript"
+            ),
+        )
         self.received = 0  # bytes
         self.changed = 0.0  # when the last request came or went
-        self.waiting: dict[str, int] = {}  # bytes so far of each request that is not answered to its end
+        # bytes so far of each request that is not answered to its end
+        self.waiting: dict[str, int] = {}
 
     def count(self) -> None:
         """Count bytes from now on, for `settle`."""
@@ -78,7 +91,8 @@ class Tab:
 
         def began(event: dict[str, Any]) -> None:
             url = event["request"]["url"]
-            if not url.startswith("data:") and "/heartbeat/" not in url:  # a heartbeat ends with the page
+            # a heartbeat ends with the page
+            if not url.startswith("data:") and "/heartbeat/" not in url:
                 self.waiting[event["requestId"]] = 0
                 self.changed = time.monotonic()
 
@@ -86,14 +100,19 @@ class Tab:
             if event["requestId"] in self.waiting:
                 self.waiting[event["requestId"]] += event["dataLength"]
 
-        def ended(event: dict[str, Any]) -> None:  # Gradio breaks off a stream once it has what it asked for
+        # Gradio breaks off a stream once it has what it asked for
+        def ended(event: dict[str, Any]) -> None:
             if event["requestId"] in self.waiting:
                 so_far = self.waiting.pop(event["requestId"])
                 self.changed = time.monotonic()
                 self.received += int(event.get("encodedDataLength", so_far))
 
-        for name, note in (("requestWillBeSent", began), ("dataReceived", came), ("loadingFinished", ended),
-                           ("loadingFailed", ended)):
+        for name, note in (
+            ("requestWillBeSent", began),
+            ("dataReceived", came),
+            ("loadingFinished", ended),
+            ("loadingFailed", ended),
+        ):
             session.on(f"Network.{name}", note)
         session.send("Network.enable")
 
@@ -101,7 +120,9 @@ class Tab:
         """Wait until the server has answered all that was asked; -> bytes received since the last time."""
         until = time.monotonic() + PATIENCE
         self.page.wait_for_timeout(100)
-        while (self.waiting or time.monotonic() - self.changed < 0.5) and time.monotonic() < until:
+        while (
+            self.waiting or time.monotonic() - self.changed < 0.5
+        ) and time.monotonic() < until:
             self.page.wait_for_timeout(50)
         received = self.received
         self.received = 0
@@ -129,13 +150,19 @@ class Tab:
 def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
     """This project's page in a process of its own; -> its address. checkout: of the project, maybe an older one."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, "app.py", "--checkpoint", str(folder.resolve())], cwd=checkout,
-                               text=True,
-                               env={**os.environ, "GRADIO_SERVER_PORT": str(port)}, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "app.py", "--checkpoint", str(folder.resolve())],
+        cwd=checkout,
+        text=True,
+        env={**os.environ, "GRADIO_SERVER_PORT": str(port)},
+        stdout=subprocess.PIPE,
+    )
     assert process.stdout is not None
     try:
         if not any("Running on local URL" in line for line in process.stdout):
-            raise RuntimeError("this project's page did not start; its error stands above")
+            raise RuntimeError(
+                "this project's page did not start; its error stands above"
+            )
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -148,8 +175,15 @@ def libraries() -> dict[str, bytes]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for address, (package, path) in LIBRARIES.items():
-            subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-            with tarfile.open(Path(folder, f"{package.replace('@', '-')}.tgz")) as archive:
+            subprocess.run(
+                ["npm", "pack", "--silent", package],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            with tarfile.open(
+                Path(folder, f"{package.replace('@', '-')}.tgz")
+            ) as archive:
                 member = archive.extractfile(f"package/{path}")
                 assert member is not None
                 found[address] = member.read()
@@ -158,10 +192,13 @@ def libraries() -> dict[str, bytes]:
 
 def pair(service: Service, lines: Sequence[str], length: int) -> tuple[str, str, Trace]:
     """English and Spanish cut after as many words as come closest to `length` pieces, and the maps of the two."""
+
     def cut(text: str) -> str:
         words = text.split()
-        return min((" ".join(words[:n]) for n in range(1, len(words) + 1)),
-                   key=lambda some: abs(len(service.tokenizer.encode(some)) + 1 - length))
+        return min(
+            (" ".join(words[:n]) for n in range(1, len(words) + 1)),
+            key=lambda some: abs(len(service.tokenizer.encode(some)) + 1 - length),
+        )
 
     source = cut(" ".join(lines))
     target = cut(" ".join(found.best.text for found in service.translate_many(lines)))
@@ -172,15 +209,31 @@ def bertviz(view: str, trace: Trace, layers: int) -> bytes:
     """The page that BertViz makes of the first layers of every stack."""
     import bertviz as theirs
 
-    stacks = {f"{name}_attention": [torch.from_numpy(layer)[None] for layer in maps] for name, maps in
-              (("encoder", trace.encoder_self), ("decoder", trace.decoder_self), ("cross", trace.cross))}
-    page = getattr(theirs, view)(**stacks, encoder_tokens=list(trace.source), decoder_tokens=list(trace.target),
-                                 include_layers=list(range(layers)), html_action="return")
+    stacks = {
+        f"{name}_attention": [torch.from_numpy(layer)[None] for layer in maps]
+        for name, maps in (
+            ("encoder", trace.encoder_self),
+            ("decoder", trace.decoder_self),
+            ("cross", trace.cross),
+        )
+    }
+    page = getattr(theirs, view)(
+        **stacks,
+        encoder_tokens=list(trace.source),
+        decoder_tokens=list(trace.target),
+        include_layers=list(range(layers)),
+        html_action="return",
+    )
     return str(page.data).encode()
 
 
-def measure(browser: Browser, ours: str, files: dict[str, bytes], found: tuple[str, str, Trace], rounds: int
-            ) -> tuple[dict[Key, str], dict[Key, str]]:
+def measure(
+    browser: Browser,
+    ours: str,
+    files: dict[str, bytes],
+    found: tuple[str, str, Trace],
+    rounds: int,
+) -> tuple[dict[Key, str], dict[Key, str]]:
     """Milliseconds and kilobytes for one pair of sentences, as cells of tables."""
     source, target, trace = found
     layers = min(len(trace.encoder_self), len(trace.cross))
@@ -226,13 +279,26 @@ def measure(browser: Browser, ours: str, files: dict[str, bytes], found: tuple[s
         tab.page.context.close()
     for key in CLICKS:  # the first click warms up
         times[key], sizes[key] = times.get(key, [])[1:], sizes.get(key, [])[1:]
-    return ({key: failed.get(key) or f"{median(values):,.0f} ({min(values):,.0f})" for key, values in times.items()},
-            {key: f"{median(values) / 1000:,.0f}" for key, values in sizes.items() if values and key not in failed})
+    return (
+        {
+            key: failed.get(key) or f"{median(values):,.0f} ({min(values):,.0f})"
+            for key, values in times.items()
+        },
+        {
+            key: f"{median(values) / 1000:,.0f}"
+            for key, values in sizes.items()
+            if values and key not in failed
+        },
+    )
 
 
 def run_offline(rounds: int) -> str:
     """Markdown: how long `xformer.view` takes to write a page of 96 heads × 100 pieces, and Chromium to show it."""
-    maps = np.random.default_rng(0).dirichlet(np.ones(100), (12, 8, 100)).astype(np.float32)
+    maps = (
+        np.random.default_rng(0)
+        .dirichlet(np.ones(100), (12, 8, 100))
+        .astype(np.float32)
+    )
     pieces = [f"▁{i}" for i in range(100)]
     written = []
     seen = []
@@ -246,22 +312,33 @@ def run_offline(rounds: int) -> str:
             path.write_text(text, encoding="utf-8")
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
             page.goto(path.as_uri())
-            seen.append(page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
-                                      "() => done(performance.now()))))"))
+            seen.append(
+                page.evaluate(
+                    "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
+                    "() => done(performance.now()))))"
+                )
+            )
             page.close()
         browser.close()
     # the first warms up
     written = written[1:]
     seen = seen[1:]
-    return (f"`xformer.view` writes the page of 96 heads × 100 pieces, {len(text.encode()) / 1e6:.1f} MB, in "
-            f"{median(written):,.0f} ms ({min(written):,.0f}), and Chromium shows it after {median(seen):,.0f} ms "
-            f"({min(seen):,.0f}): median of {rounds} rounds (and the fastest).")
+    return (
+        f"`xformer.view` writes the page of 96 heads × 100 pieces, {len(text.encode()) / 1e6:.1f} MB, in "
+        f"{median(written):,.0f} ms ({min(written):,.0f}), and Chromium shows it after {median(seen):,.0f} ms "
+        f"({min(seen):,.0f}): median of {rounds} rounds (and the fastest)."
+    )
 
 
 def run(folder: Path, rounds: int, lengths: Sequence[int]) -> str:
     """Markdown: times and sizes."""
     files = libraries()
-    lines = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines()[:16]
+    lines = (
+        Path(__file__)
+        .with_name("sentences.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()[:16]
+    )
     with closing(Service.open(folder)) as service:
         pairs = [pair(service, lines, length) for length in lengths]
     with served(folder) as address, sync_playwright() as p:
@@ -269,13 +346,28 @@ def run(folder: Path, rounds: int, lengths: Sequence[int]) -> str:
         version = browser.version
         results = [measure(browser, address, files, found, rounds) for found in pairs]
         browser.close()
-    heads = [f"{len(trace.source)} + {len(trace.target)} pieces" for _, _, trace in pairs]
+    heads = [
+        f"{len(trace.source)} + {len(trace.target)} pieces" for _, _, trace in pairs
+    ]
     keys = [*CLICKS, *((LOAD, name) for name in FIRST)]
-    rows = [[f"{what}, {who}", *(times.get((what, who), "–") for times, _ in results)] for what, who in keys]
-    sent = [[f"{what}, {who}", *(sizes.get((what, who), "–") for _, sizes in results)] for what, who in keys
-            if who == OURS or what == LOAD]
-    text = (f"Milliseconds from a click to its picture in headless Chromium {version}: median of {rounds} rounds (and "
-            f"the fastest); for a first load, from an empty cache, of {min(LOADS, rounds)}.")
-    return "\n\n".join((text, table(["milliseconds", *heads], rows),
-                        "Kilobytes; of BertViz the HTML alone, and a click asks for nothing more:",
-                        table(["kB", *heads], sent)))
+    rows = [
+        [f"{what}, {who}", *(times.get((what, who), "–") for times, _ in results)]
+        for what, who in keys
+    ]
+    sent = [
+        [f"{what}, {who}", *(sizes.get((what, who), "–") for _, sizes in results)]
+        for what, who in keys
+        if who == OURS or what == LOAD
+    ]
+    text = (
+        f"Milliseconds from a click to its picture in headless Chromium {version}: median of {rounds} rounds (and "
+        f"the fastest); for a first load, from an empty cache, of {min(LOADS, rounds)}."
+    )
+    return "\n\n".join(
+        (
+            text,
+            table(["milliseconds", *heads], rows),
+            "Kilobytes; of BertViz the HTML alone, and a click asks for nothing more:",
+            table(["kB", *heads], sent),
+        )
+    )

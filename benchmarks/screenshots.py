@@ -11,16 +11,20 @@ from tests.harness import ROOT
 
 SIZE = {"width": 1280, "height": 800}
 # By file: the address, and what tells that the picture is there.
-SHOTS = {"page.png": ("/", ".doors svg"),
-         "attention.png": ("/?tab=attention", PICTURES["attention"]),
-         "pass.png": ("/?tab=model&model_part=whole&whole_step=9", ".whole-pass svg")}
+SHOTS = {
+    "page.png": ("/", ".doors svg"),
+    "attention.png": ("/?tab=attention", PICTURES["attention"]),
+    "pass.png": ("/?tab=model&model_part=whole&whole_step=9", ".whole-pass svg"),
+}
 
 
 def main() -> None:
     with served(ROOT / "checkpoints" / "en-es") as address, sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for name, (path, there) in SHOTS.items():
-            page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
+            page = browser.new_context(
+                viewport=SIZE, reduced_motion="reduce"
+            ).new_page()
             page.set_default_timeout(1000 * PATIENCE)
             page.goto(address + path)
             wait_until_settled(page)

@@ -34,7 +34,8 @@ from xformer.search import Options, search
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad, translate_ids
 
-SINGLES = 16  # sentences translated one after the other where the time of one is measured
+# sentences translated one after the other where the time of one is measured
+SINGLES = 16
 BEAM = 5
 OURS = "this engine"
 OURS_TO_ITS_END = "this engine, to its own end"
@@ -89,8 +90,12 @@ class Ours:
         answer = []
         for call in request.calls():
             sources = request.sources[call]
-            limits = [limit(sources)] * len(sources) if self.stop == "k_finished" else None
-            translations = translate_ids(self.model, sources, options, max_lengths=limits)
+            limits = (
+                [limit(sources)] * len(sources) if self.stop == "k_finished" else None
+            )
+            translations = translate_ids(
+                self.model, sources, options, max_lengths=limits
+            )
             answer += [without_eos(hypotheses[0].tokens) for hypotheses in translations]
         return answer
 
@@ -104,7 +109,9 @@ class UncachedScorer:
         self.prefix = torch.empty(0, 0, dtype=torch.int64)  # [N, T]
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        self.prefix = torch.cat((self.prefix, tokens), dim=1) if self.prefix.numel() else tokens
+        self.prefix = (
+            torch.cat((self.prefix, tokens), dim=1) if self.prefix.numel() else tokens
+        )
         return self.model.decode(self.prefix, self.memory, self.mask)[:, -1].clone()
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
@@ -121,7 +128,9 @@ class Uncached(Ours):
         for call in request.calls():
             sources = request.sources[call]
             scorer = UncachedScorer(self.model, pad([[*s, EOS] for s in sources]))
-            translations = search(scorer, [limit(sources)] * len(sources), self.options(request))
+            translations = search(
+                scorer, [limit(sources)] * len(sources), self.options(request)
+            )
             answer += [without_eos(hypotheses[0].tokens) for hypotheses in translations]
         return answer
 
@@ -133,25 +142,44 @@ class TorchModel(nn.Module):
         super().__init__()
         self.scale = config.d_model**0.5
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        self.register_buffer("positions", sinusoids(config.max_length, config.d_model, config.position_base))
+        self.register_buffer(
+            "positions",
+            sinusoids(config.max_length, config.d_model, config.position_base),
+        )
         self.dropout = nn.Dropout(dropout)
         self.transformer = nn.Transformer(
-            config.d_model, config.n_heads, config.n_layers, config.decoder_layers, config.d_ff, dropout,
-            norm_first=config.norm == "pre", batch_first=True)
+            config.d_model,
+            config.n_heads,
+            config.n_layers,
+            config.decoder_layers,
+            config.d_ff,
+            dropout,
+            norm_first=config.norm == "pre",
+            batch_first=True,
+        )
         if config.norm == "post":
             self.transformer.encoder.norm = self.transformer.decoder.norm = None
 
     def embed(self, tokens: Tensor) -> Tensor:
-        return self.dropout(self.embedding(tokens) * self.scale + self.positions[: tokens.shape[1]])
+        return self.dropout(
+            self.embedding(tokens) * self.scale + self.positions[: tokens.shape[1]]
+        )
 
     def encode(self, source: Tensor) -> Tensor:
-        return self.transformer.encoder(self.embed(source), src_key_padding_mask=source == PAD)
+        return self.transformer.encoder(
+            self.embed(source), src_key_padding_mask=source == PAD
+        )
 
     def decode(self, target: Tensor, memory: Tensor, source: Tensor) -> Tensor:
         """-> [B, T, D]"""
         future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
-        return self.transformer.decoder(self.embed(target), memory, tgt_mask=future, tgt_is_causal=True,
-                                        memory_key_padding_mask=source == PAD)
+        return self.transformer.decoder(
+            self.embed(target),
+            memory,
+            tgt_mask=future,
+            tgt_is_causal=True,
+            memory_key_padding_mask=source == PAD,
+        )
 
     def logits(self, x: Tensor) -> Tensor:
         return x @ self.embedding.weight.T
@@ -164,8 +192,11 @@ class TorchModel(nn.Module):
         self.embedding.weight = model.embedding.weight
         ours = model
         theirs = self.transformer
-        for a, b in zip([*theirs.encoder.layers, *theirs.decoder.layers],
-                        [*ours.encoder.layers, *ours.decoder.layers], strict=True):
+        for a, b in zip(
+            [*theirs.encoder.layers, *theirs.decoder.layers],
+            [*ours.encoder.layers, *ours.decoder.layers],
+            strict=True,
+        ):
             _copy(a.norm1, b.self_residual.norm)
             _copy(a.linear1, b.feed_forward.inner)
             _copy(a.linear2, b.feed_forward.outer)
@@ -186,7 +217,10 @@ def _copy(to: nn.Module, of: nn.Module) -> None:
 
 
 def _copy_attention(to: nn.MultiheadAttention, of: nn.Module) -> None:
-    state = {name.replace("in_proj.", "in_proj_"): tensor for name, tensor in of.state_dict().items()}
+    state = {
+        name.replace("in_proj.", "in_proj_"): tensor
+        for name, tensor in of.state_dict().items()
+    }
     to.load_state_dict(state)
 
 
@@ -207,12 +241,17 @@ class TorchLoop:
             target = torch.full((len(source), 1), BOS)
             done = torch.zeros(len(source), dtype=torch.bool)
             while not done.all() and target.shape[1] <= limit(request.sources[call]):
-                logits = self.model.logits(self.model.decode(target, memory, source)[:, -1])
+                logits = self.model.logits(
+                    self.model.decode(target, memory, source)[:, -1]
+                )
                 logits[:, [PAD, BOS]] = -torch.inf
                 new = logits.argmax(dim=1).masked_fill(done, PAD)
                 target = torch.cat((target, new[:, None]), dim=1)
                 done |= new == EOS
-            answer += [without_eos([t for t in row if t != PAD]) for row in target[:, 1:].tolist()]
+            answer += [
+                without_eos([t for t in row if t != PAD])
+                for row in target[:, 1:].tolist()
+            ]
         return answer
 
 
@@ -221,13 +260,31 @@ def marian(config: Config) -> Any:
     import transformers
 
     torch.manual_seed(0)
-    return transformers.MarianMTModel(transformers.MarianConfig(
-        vocab_size=config.vocab_size, d_model=config.d_model, max_position_embeddings=config.max_length,
-        encoder_layers=config.n_layers, decoder_layers=config.decoder_layers, encoder_ffn_dim=config.d_ff,
-        decoder_ffn_dim=config.d_ff, encoder_attention_heads=config.n_heads, decoder_attention_heads=config.n_heads,
-        activation_function="relu", scale_embedding=True, share_encoder_decoder_embeddings=True,
-        tie_word_embeddings=True, dropout=config.dropout, attention_dropout=0.0, activation_dropout=0.0,
-        pad_token_id=PAD, bos_token_id=BOS, eos_token_id=EOS, decoder_start_token_id=BOS, forced_eos_token_id=None))
+    return transformers.MarianMTModel(
+        transformers.MarianConfig(
+            vocab_size=config.vocab_size,
+            d_model=config.d_model,
+            max_position_embeddings=config.max_length,
+            encoder_layers=config.n_layers,
+            decoder_layers=config.decoder_layers,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            activation_function="relu",
+            scale_embedding=True,
+            share_encoder_decoder_embeddings=True,
+            tie_word_embeddings=True,
+            dropout=config.dropout,
+            attention_dropout=0.0,
+            activation_dropout=0.0,
+            pad_token_id=PAD,
+            bos_token_id=BOS,
+            eos_token_id=EOS,
+            decoder_start_token_id=BOS,
+            forced_eos_token_id=None,
+        )
+    )
 
 
 class Marian:
@@ -240,10 +297,17 @@ class Marian:
             source = pad([[*s, EOS] for s in request.sources[call]])
             pieces = round(sum(request.lengths[call]) / len(source))
             written = self.model.generate(
-                source, attention_mask=(source != PAD).long(), num_beams=request.beam, do_sample=False,
-                min_new_tokens=pieces, max_new_tokens=pieces)
+                source,
+                attention_mask=(source != PAD).long(),
+                num_beams=request.beam,
+                do_sample=False,
+                min_new_tokens=pieces,
+                max_new_tokens=pieces,
+            )
             if written.shape[1] != 1 + pieces:
-                raise RuntimeError(f"Marian wrote {written.shape[1] - 1} pieces where {pieces} were asked for")
+                raise RuntimeError(
+                    f"Marian wrote {written.shape[1] - 1} pieces where {pieces} were asked for"
+                )
         return []
 
 
@@ -253,13 +317,21 @@ def convert(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
     from ctranslate2.specs.common_spec import Activation
 
     config = model.config
-    spec = TransformerSpec.from_config((config.n_layers, config.decoder_layers), config.n_heads,
-                                       pre_norm=config.norm == "pre", activation=Activation[config.activation.upper()])
+    spec = TransformerSpec.from_config(
+        (config.n_layers, config.decoder_layers),
+        config.n_heads,
+        pre_norm=config.norm == "pre",
+        activation=Activation[config.activation.upper()],
+    )
     d = config.d_model
     embeddings = _numbers(model.embedding.weight)
     positions = _numbers(model.embedding.positions)
     for stack, ours in ((spec.encoder, model.encoder), (spec.decoder, model.decoder)):
-        (stack.embeddings[0] if isinstance(stack.embeddings, list) else stack.embeddings).weight = embeddings
+        (
+            stack.embeddings[0]
+            if isinstance(stack.embeddings, list)
+            else stack.embeddings
+        ).weight = embeddings
         stack.position_encodings.encodings = positions
         if config.norm == "pre":
             _norm(stack.layer_norm, ours.norm)
@@ -269,8 +341,14 @@ def convert(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
             _linear(to.self_attention.linear[1], layer.self_attention.out_proj)
             if stack is spec.decoder:
                 _norm(to.attention.layer_norm, layer.cross_residual.norm)
-                _linear(to.attention.linear[0], layer.cross_attention.in_proj, slice(0, d))
-                _linear(to.attention.linear[1], layer.cross_attention.in_proj, slice(d, 3 * d))
+                _linear(
+                    to.attention.linear[0], layer.cross_attention.in_proj, slice(0, d)
+                )
+                _linear(
+                    to.attention.linear[1],
+                    layer.cross_attention.in_proj,
+                    slice(d, 3 * d),
+                )
                 _linear(to.attention.linear[2], layer.cross_attention.out_proj)
             _norm(to.ffn.layer_norm, layer.feed_residual.norm)
             _linear(to.ffn.linear_0, layer.feed_forward.inner)
@@ -312,17 +390,30 @@ class CTranslate2:
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
         with tempfile.TemporaryDirectory() as place:
             convert(loaded.model, loaded.tokenizer, Path(place))
-            self.translator = ctranslate2.Translator(place, device="cpu", compute_type=kind, inter_threads=1,
-                                                     intra_threads=threads)
+            self.translator = ctranslate2.Translator(
+                place,
+                device="cpu",
+                compute_type=kind,
+                inter_threads=1,
+                intra_threads=threads,
+            )
 
     def __call__(self, request: Request) -> Answer:
         answer = []
         for call in request.calls():
-            sources = [[*(self.pieces[i] for i in s), "</s>"] for s in request.sources[call]]
+            sources = [
+                [*(self.pieces[i] for i in s), "</s>"] for s in request.sources[call]
+            ]
             results = self.translator.translate_batch(
-                sources, beam_size=request.beam, length_penalty=1.0,
-                max_decoding_length=self.limit(request.sources[call]))
-            answer += [[self.ids[piece] for piece in result.hypotheses[0]] for result in results]
+                sources,
+                beam_size=request.beam,
+                length_penalty=1.0,
+                max_decoding_length=self.limit(request.sources[call]),
+            )
+            answer += [
+                [self.ids[piece] for piece in result.hypotheses[0]]
+                for result in results
+            ]
         return answer
 
     def limit(self, sources: Sequence[Sequence[int]]) -> int:
@@ -333,41 +424,64 @@ class CTranslate2:
 def contenders(folder: Path) -> list[Contender]:
     many = max(1, torch.get_num_threads())
     counts = sorted({1, many})
-    return [*(Contender(OURS, Ours, (folder, "k_finished", "float32"), n) for n in counts),
-            *(Contender(OURS_INT8, Ours, (folder, "k_finished", "int8"), n) for n in counts),
-            *(Contender(OURS_TO_ITS_END, Ours, (folder, "lookahead", "float32"), n) for n in counts),
-            Contender(UNCACHED, Uncached, (folder, "k_finished", "float32"), many),
-            Contender(TORCH, TorchLoop, (folder,), many),
-            *(Contender(MARIAN, Marian, (folder,), n) for n in counts),
-            *(Contender(CT2, CTranslate2, (folder, "float32"), n) for n in counts),
-            *(Contender(CT2_INT8, CTranslate2, (folder, "int8"), n) for n in counts)]
+    return [
+        *(Contender(OURS, Ours, (folder, "k_finished", "float32"), n) for n in counts),
+        *(
+            Contender(OURS_INT8, Ours, (folder, "k_finished", "int8"), n)
+            for n in counts
+        ),
+        *(
+            Contender(OURS_TO_ITS_END, Ours, (folder, "lookahead", "float32"), n)
+            for n in counts
+        ),
+        Contender(UNCACHED, Uncached, (folder, "k_finished", "float32"), many),
+        Contender(TORCH, TorchLoop, (folder,), many),
+        *(Contender(MARIAN, Marian, (folder,), n) for n in counts),
+        *(Contender(CT2, CTranslate2, (folder, "float32"), n) for n in counts),
+        *(Contender(CT2_INT8, CTranslate2, (folder, "int8"), n) for n in counts),
+    ]
 
 
 def fits(contender: Contender, request: Request) -> bool:
     """Whether a contender takes part; people write `nn.Transformer`'s loop for greedy search only."""
-    return request.beam == 1 if contender.name == TORCH else request.beam > 1 or contender.name != OURS_TO_ITS_END
+    return (
+        request.beam == 1
+        if contender.name == TORCH
+        else request.beam > 1 or contender.name != OURS_TO_ITS_END
+    )
 
 
 def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
     """Markdown: times, how often the outputs are equal, and how this engine compares."""
     tokenizer = checkpoint.load(folder).tokenizer
-    lines = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        Path(__file__)
+        .with_name("sentences.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     sources = [tokenizer.encode(line) for line in lines]
     with closing(Ring(contenders(folder))) as ring:
         first = ring.contenders[0]
         requests = []
         for size in sizes:
             for beam in (1, BEAM):
-                some = sources[:SINGLES if size == 1 else size]
+                some = sources[: SINGLES if size == 1 else size]
                 _, answer = ring.run(first, Request(some, size, beam, []))
-                requests.append(Request(some, size, beam, [len(tokens) + 1 for tokens in answer]))
+                requests.append(
+                    Request(some, size, beam, [len(tokens) + 1 for tokens in answer])
+                )
         checks = [Request(sources, len(sources), beam, []) for beam in (1, BEAM)]
         wanted = [ring.run(first, check)[1] for check in checks]
         equal = []
         for contender in ring.contenders[1:]:
             if contender.name != MARIAN:
-                shares = [_share(ring.run(contender, check)[1], answer) if fits(contender, check) else "–"
-                          for check, answer in zip(checks, wanted, strict=True)]
+                shares = [
+                    _share(ring.run(contender, check)[1], answer)
+                    if fits(contender, check)
+                    else "–"
+                    for check, answer in zip(checks, wanted, strict=True)
+                ]
                 equal.append([contender.title, *shares])
         seconds = ring.race(requests, rounds, fits)
 
@@ -377,28 +491,52 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
         """Milliseconds of one call in each round."""
         return [1000 * s / calls[i] for s in seconds.get((title, i), [])]
 
-    rows = [[c.title, *(_spread(times(c.title, i)) for i in range(len(requests)))] for c in ring.contenders]
+    rows = [
+        [c.title, *(_spread(times(c.title, i)) for i in range(len(requests)))]
+        for c in ring.contenders
+    ]
 
     def best(name: str, i: int) -> float:
         """The median of a contender with the number of threads that suits it; 0 where it did not take part."""
-        return min((median(taken) for c in ring.contenders if c.name == name and (taken := times(c.title, i))),
-                   default=0.0)
+        return min(
+            (
+                median(taken)
+                for c in ring.contenders
+                if c.name == name and (taken := times(c.title, i))
+            ),
+            default=0.0,
+        )
 
-    pairs = [*((OURS, name) for name in (OURS_TO_ITS_END, UNCACHED, TORCH, MARIAN, CT2)),
-             *((OURS_INT8, name) for name in (OURS, CT2_INT8))]
-    ratios = [[f"{ours}, than {name}", *(f"{taken / best(ours, i):.2f}" if (taken := best(name, i)) else "–"
-                                         for i in range(len(requests)))] for ours, name in pairs]
+    pairs = [
+        *((OURS, name) for name in (OURS_TO_ITS_END, UNCACHED, TORCH, MARIAN, CT2)),
+        *((OURS_INT8, name) for name in (OURS, CT2_INT8)),
+    ]
+    ratios = [
+        [
+            f"{ours}, than {name}",
+            *(
+                f"{taken / best(ours, i):.2f}" if (taken := best(name, i)) else "–"
+                for i in range(len(requests))
+            ),
+        ]
+        for ours, name in pairs
+    ]
     heads = [request.title for request in requests]
     mean = sum(map(len, wanted[0])) / len(sources)
-    text = (f"Milliseconds a call for so many sentences: median of {rounds} rounds (and the fastest). The sentences "
-            f"have {sum(map(len, sources)) / len(sources):.1f} pieces on average, their translations {mean:.1f}.")
-    return "\n\n".join((
-        text,
-        table(["milliseconds a call", *heads], rows),
-        "With CTranslate2's rule of stopping, so many times as fast, both with the number of threads that suits them:",
-        table(["times as fast", *heads], ratios),
-        f"Outputs equal to this engine's with CTranslate2's rule of stopping, {len(sources)} sentences in one batch:",
-        table(["equal outputs", "greedy", f"beam {BEAM}"], equal)))
+    text = (
+        f"Milliseconds a call for so many sentences: median of {rounds} rounds (and the fastest). The sentences "
+        f"have {sum(map(len, sources)) / len(sources):.1f} pieces on average, their translations {mean:.1f}."
+    )
+    return "\n\n".join(
+        (
+            text,
+            table(["milliseconds a call", *heads], rows),
+            "With CTranslate2's rule of stopping, so many times as fast, both with the number of threads that suits them:",
+            table(["times as fast", *heads], ratios),
+            f"Outputs equal to this engine's with CTranslate2's rule of stopping, {len(sources)} sentences in one batch:",
+            table(["equal outputs", "greedy", f"beam {BEAM}"], equal),
+        )
+    )
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -406,4 +544,6 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _share(answer: Answer, wanted: Answer) -> str:
-    return f"{sum(a == b for a, b in zip(answer, wanted, strict=True))} of {len(wanted)}"
+    return (
+        f"{sum(a == b for a, b in zip(answer, wanted, strict=True))} of {len(wanted)}"
+    )

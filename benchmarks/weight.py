@@ -18,15 +18,23 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def nodes(folder: Path) -> int:
     """Count the nodes of syntax of all modules in a folder."""
-    return sum(1 for path in folder.rglob("*.py") for _ in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return sum(
+        1
+        for path in folder.rglob("*.py")
+        for _ in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
 
 
 def seconds() -> Counter[str]:
     """Return the seconds of files of tests by what they are named after."""
     found: Counter[str] = Counter()
-    for file, taken in json.loads((ROOT / "tests" / "seconds.json").read_text(encoding="utf-8")).items():
+    for file, taken in json.loads(
+        (ROOT / "tests" / "seconds.json").read_text(encoding="utf-8")
+    ).items():
         if "::" not in file:
-            found[re.sub(r"^test_|_(part|tab|script|draw)$", "", Path(file).stem)] += taken
+            found[re.sub(r"^test_|_(part|tab|script|draw)$", "", Path(file).stem)] += (
+                taken
+            )
     return found
 
 
@@ -37,15 +45,31 @@ def main() -> None:
     for tab, made in TABS.items():
         for name in made.parts:
             folder = ROOT / "xformer" / "parts" / name
-            sent = sum(path.stat().st_size for kind in ("js", "css", "html") for path in folder.glob(f"*.{kind}"))
+            sent = sum(
+                path.stat().st_size
+                for kind in ("js", "css", "html")
+                for path in folder.glob(f"*.{kind}")
+            )
             texts = folder / "en.json"
-            count = len(json.loads(texts.read_text(encoding="utf-8"))) if texts.is_file() else 0
+            count = (
+                len(json.loads(texts.read_text(encoding="utf-8")))
+                if texts.is_file()
+                else 0
+            )
             rows.append((name, tab, nodes(folder), sent, count, of_tests[name]))
     rows.sort(key=lambda row: -row[2])
-    print(table(["part", "tab", "nodes", "bytes", "texts", "seconds of tests"],
-                [[name, tab, f"{weight:,}", f"{sent:,}", str(count), f"{taken:.1f}"]
-                 for name, tab, weight, sent, count, taken in rows]))
-    print(f"\nxformer/ has {nodes(ROOT / 'xformer'):,} nodes, {sum(row[2] for row in rows):,} of them in parts.")
+    print(
+        table(
+            ["part", "tab", "nodes", "bytes", "texts", "seconds of tests"],
+            [
+                [name, tab, f"{weight:,}", f"{sent:,}", str(count), f"{taken:.1f}"]
+                for name, tab, weight, sent, count, taken in rows
+            ],
+        )
+    )
+    print(
+        f"\nxformer/ has {nodes(ROOT / 'xformer'):,} nodes, {sum(row[2] for row in rows):,} of them in parts."
+    )
 
 
 if __name__ == "__main__":

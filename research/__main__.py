@@ -12,7 +12,9 @@ VERBS = {"data": data, "study": study, "evaluate": evaluate}
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
-    top = argparse.ArgumentParser(prog="python -m research", description=__doc__.split(":")[0] + ".")
+    top = argparse.ArgumentParser(
+        prog="python -m research", description=__doc__.split(":")[0] + "."
+    )
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in VERBS.items():
         p = verbs.add_parser(name, help=(command.__doc__ or "").split(";")[0])

@@ -25,12 +25,14 @@ from xformer.serve.translation import Service
 from xformer.training import evaluation
 from xformer.training.data.corpora import Pair, key, read_marked_pairs
 
-NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
+# a and b of the chrF, a + b ln(pieces), from which a translation counts as good
+NEAR = (36.0, 5.0)
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces with which a group of tested sentences begins
 PARTS = 10  # of cross-validation
 RESAMPLES = 1_000  # of the calibration error that chance alone makes
 MOST_COMPARED = 2_000  # pairs, seen and unseen
-LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket may begin
+# pieces of a source, </s> left out, with which a bucket may begin
+LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)
 FEWEST = 100  # sentences of a bucket: with fewer, BLEU is chance
 
 
@@ -48,32 +50,72 @@ class LengthScores:
     chrf_signature: str
 
 
-def score_lengths(service: Service, pairs: Sequence[Pair], options: Options,
-                     training: Sequence[Pair] | None = None) -> LengthScores:
+def score_lengths(
+    service: Service,
+    pairs: Sequence[Pair],
+    options: Options,
+    training: Sequence[Pair] | None = None,
+) -> LengthScores:
     """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
 
     Lengths of fewer than FEWEST sentences are joined to others.
     training: pairs that the model learned to translate, counted by length too.
     """
     pairs = evaluation.as_read(service, pairs)
-    translations = evaluation.translated(service, [source for source, _ in pairs], options)
+    translations = evaluation.translated(
+        service, [source for source, _ in pairs], options
+    )
     read = [len(translation.source_tokens) for translation in translations]
-    learned = None if training is None else [len(service.tokenizer.encode(source)) for source, _ in tqdm(
-        evaluation.as_read(service, training), unit="sentence", dynamic_ncols=True, leave=False)]
+    learned = (
+        None
+        if training is None
+        else [
+            len(service.tokenizer.encode(source))
+            for source, _ in tqdm(
+                evaluation.as_read(service, training),
+                unit="sentence",
+                dynamic_ncols=True,
+                leave=False,
+            )
+        ]
+    )
     buckets = []
     firsts = [1]
     for length in LENGTHS[1:]:
-        if min(sum(firsts[-1] <= n < length for n in read), sum(n >= length for n in read)) >= FEWEST:
+        if (
+            min(
+                sum(firsts[-1] <= n < length for n in read),
+                sum(n >= length for n in read),
+            )
+            >= FEWEST
+        ):
             firsts.append(length)
     for first, following in zip(firsts, (*firsts[1:], None), strict=True):
         inside = range(first, following or sys.maxsize)
         rows = [row for row, n in enumerate(read) if n in inside]
-        found = evaluation.scores_of([translations[row].best.text for row in rows], [pairs[row][1] for row in rows])
-        buckets.append(LengthScore(first, following and following - 1, len(rows), found["bleu"], found["chrf"],
-                                   None if learned is None else sum(n in inside for n in learned)))
+        found = evaluation.scores_of(
+            [translations[row].best.text for row in rows],
+            [pairs[row][1] for row in rows],
+        )
+        buckets.append(
+            LengthScore(
+                first,
+                following and following - 1,
+                len(rows),
+                found["bleu"],
+                found["chrf"],
+                None if learned is None else sum(n in inside for n in learned),
+            )
+        )
     said = [translation.best.text for translation in translations]
     whole = evaluation.scores_of(said, [reference for _, reference in pairs])
-    return LengthScores(buckets, len(pairs), options.beam, whole["bleu_signature"], whole["chrf_signature"])
+    return LengthScores(
+        buckets,
+        len(pairs),
+        options.beam,
+        whole["bleu_signature"],
+        whole["chrf_signature"],
+    )
 
 
 # Guesses, and how far a translation can be trusted
@@ -94,8 +136,13 @@ class GuessScores:
     identity: str  # of the weights
 
 
-def fit_guesses(service: Service, pairs: Sequence[Pair], options: Options, share: float = 0.02,
-                     least: float = 25.0) -> GuessScores:
+def fit_guesses(
+    service: Service,
+    pairs: Sequence[Pair],
+    options: Options,
+    share: float = 0.02,
+    least: float = 25.0,
+) -> GuessScores:
     """Fit the bound so that less than a share of held-out sentences is marked, and count what it catches.
 
     A sentence that stands in several pairs is translated once and compared with each reference.
@@ -106,46 +153,95 @@ def fit_guesses(service: Service, pairs: Sequence[Pair], options: Options, share
     allowed = max(0, math.ceil(share * len(found)) - 1)
     bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
     marked = found < bound
-    return GuessScores(bound, share, len(found), int(marked.sum()), int(wrong.sum()), int((marked & wrong).sum()),
-                       least, options.beam, service.info.identity)
+    return GuessScores(
+        bound,
+        share,
+        len(found),
+        int(marked.sum()),
+        int(wrong.sum()),
+        int((marked & wrong).sum()),
+        least,
+        options.beam,
+        service.info.identity,
+    )
 
 
-def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple[list[Translation], np.ndarray]:
+def _nearest(
+    service: Service, pairs: Sequence[Pair], options: Options
+) -> tuple[list[Translation], np.ndarray]:
     """Translate each of N sentences once; return that, and the chrF (N,) to the nearest of its references."""
     references: dict[str, list[str]] = {}
     for source, reference in evaluation.as_read(service, pairs):
         references.setdefault(source, []).append(reference)
     translations = evaluation.translated(service, [*references], options)
     chrf = sacrebleu.CHRF()
-    return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
-                                   for one, those in zip(translations, references.values(), strict=True)])
+    return translations, np.array(
+        [
+            max(
+                chrf.sentence_score(one.best.text, [reference]).score
+                for reference in those
+            )
+            for one, those in zip(translations, references.values(), strict=True)
+        ]
+    )
 
 
-def score_memory(service: Service, unseen: Sequence[Pair], options: Options) -> list[MemoryScore]:
+def score_memory(
+    service: Service, unseen: Sequence[Pair], options: Options
+) -> list[MemoryScore]:
     """Score pairs that a model never saw beside as many of Tatoeba that it learned from, whose sources have as many
     pieces; MOST_COMPARED of each at most, drawn at random."""
     draw = random.Random(0)
     scores = []
-    seen = [pair[:2] for pair in read_marked_pairs(learned.FILES[0]) if pair[2] == "direct"]
+    seen = [
+        pair[:2] for pair in read_marked_pairs(learned.FILES[0]) if pair[2] == "direct"
+    ]
     both = [evaluation.as_read(service, pairs) for pairs in (unseen, seen)]
     drawn = [draw.sample(pairs, len(pairs)) for pairs in both]
-    wanted = Counter(len(service.tokenizer.encode(source)) for source, _ in drawn[0][:MOST_COMPARED])
+    wanted = Counter(
+        len(service.tokenizer.encode(source)) for source, _ in drawn[0][:MOST_COMPARED]
+    )
     for is_seen, pairs in enumerate(drawn):
         left = wanted.copy()
         chosen = list[Pair]()
         for pair in pairs:
-            if len(chosen) < MOST_COMPARED and left[length := len(service.tokenizer.encode(pair[0]))] > 0:
+            if (
+                len(chosen) < MOST_COMPARED
+                and left[length := len(service.tokenizer.encode(pair[0]))] > 0
+            ):
                 left[length] -= 1
                 chosen.append(pair)
-        made = [one.best for one in evaluation.translated(service, [source for source, _ in chosen], options)]
-        reference, own = (round(float(np.median([*map(sureness, those)])), 3) for those in (
-            (service.ask(Force(*pair)).log_probs for pair in chosen), (one.log_probs for one in made)))
-        scores.append(MemoryScore(bool(is_seen), len(chosen), reference, own, sum(
-            key(one.text) == key(pair[1]) for one, pair in zip(made, chosen, strict=True))))
+        made = [
+            one.best
+            for one in evaluation.translated(
+                service, [source for source, _ in chosen], options
+            )
+        ]
+        reference, own = (
+            round(float(np.median([*map(sureness, those)])), 3)
+            for those in (
+                (service.ask(Force(*pair)).log_probs for pair in chosen),
+                (one.log_probs for one in made),
+            )
+        )
+        scores.append(
+            MemoryScore(
+                bool(is_seen),
+                len(chosen),
+                reference,
+                own,
+                sum(
+                    key(one.text) == key(pair[1])
+                    for one, pair in zip(made, chosen, strict=True)
+                ),
+            )
+        )
     return scores
 
 
-def fit_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
+def fit_quality(
+    service: Service, sets: Mapping[str, Sequence[Pair]], options: Options
+) -> dict[str, Any]:
     """Fit on held-out sets how far a translation can be trusted; test it on each tenth by a fit to the other nine.
 
     One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
@@ -153,26 +249,59 @@ def fit_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: O
     what was said, the expected calibration error of ten bins (Guo et al. 2017), and "by chance" what this stays below
     in 95 of a hundred draws in which each is good as often as was said.
     """
-    names, lengths, chrf, x = (np.array(column) for column in zip(*(
-        (name, len(one.source_tokens), score, quality.features(len(one.source_tokens), one.best))
-        for name, pairs in sets.items() for one, score in zip(*_nearest(service, pairs, options), strict=True)),
-        strict=True))
+    names, lengths, chrf, x = (
+        np.array(column)
+        for column in zip(
+            *(
+                (
+                    name,
+                    len(one.source_tokens),
+                    score,
+                    quality.features(len(one.source_tokens), one.best),
+                )
+                for name, pairs in sets.items()
+                for one, score in zip(*_nearest(service, pairs, options), strict=True)
+            ),
+            strict=True,
+        )
+    )
     if len(names) < 2:
         raise ValueError("one sentence is too few: it is tested by a fit to others")
     good = chrf >= NEAR[0] + NEAR[1] * np.log(lengths)
     parts = np.arange(len(x)) % PARTS
     said = np.zeros(len(x))
     for part in range(PARTS):
-        said[parts == part] = quality.estimate(quality.fit(x[parts != part], good[parts != part]), x[parts == part])
+        said[parts == part] = quality.estimate(
+            quality.fit(x[parts != part], good[parts != part]), x[parts == part]
+        )
     drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said
-    groups = {"all": lengths >= 0, **{name: names == name for name in sets}, **{
-        f"from {first} pieces": np.digitize(lengths, BANDS) == i for i, first in enumerate(BANDS, 1)}}
-    return {"weights": quality.fit(x, good).round(4).tolist(), "search": [options.beam, options.length_penalty],
-            "near": list(NEAR), "identity": service.info.identity, "tested": {
-                name: {"sentences": int(of.sum()), "good": round(float(good[of].mean()), 3),
-                       "said": round(float(said[of].mean()), 3), "error": round(float(_apart(said[of], good[of])), 3),
-                       "by chance": round(float(np.quantile(_apart(said[of], drawn[:, of]), 0.95)), 3)}
-                for name, of in groups.items() if of.any()}}
+    groups = {
+        "all": lengths >= 0,
+        **{name: names == name for name in sets},
+        **{
+            f"from {first} pieces": np.digitize(lengths, BANDS) == i
+            for i, first in enumerate(BANDS, 1)
+        },
+    }
+    return {
+        "weights": quality.fit(x, good).round(4).tolist(),
+        "search": [options.beam, options.length_penalty],
+        "near": list(NEAR),
+        "identity": service.info.identity,
+        "tested": {
+            name: {
+                "sentences": int(of.sum()),
+                "good": round(float(good[of].mean()), 3),
+                "said": round(float(said[of].mean()), 3),
+                "error": round(float(_apart(said[of], good[of])), 3),
+                "by chance": round(
+                    float(np.quantile(_apart(said[of], drawn[:, of]), 0.95)), 3
+                ),
+            }
+            for name, of in groups.items()
+            if of.any()
+        },
+    }
 
 
 def _apart(said: np.ndarray, good: np.ndarray) -> np.ndarray:
@@ -194,11 +323,23 @@ def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
         config: Any = run.config
         try:
             origin = run.metrics["learned_from"]
-            scores.append(PoolingScore(
-                config.pooling, config.causal, float(run.metrics["imdb"]), float(run.metrics["sst2"]), config.n_layers,
-                config.d_model, run.parameters, int(origin["labels"]), int(run.metrics["step"]),
-                bool(origin["pretrained"])))
+            scores.append(
+                PoolingScore(
+                    config.pooling,
+                    config.causal,
+                    float(run.metrics["imdb"]),
+                    float(run.metrics["sst2"]),
+                    config.n_layers,
+                    config.d_model,
+                    run.parameters,
+                    int(origin["labels"]),
+                    int(run.metrics["step"]),
+                    bool(origin["pretrained"]),
+                )
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
-                             f"sentiment” wrote") from error
+            raise ValueError(
+                f"{name} does not say what it learned from and how well; name folders that “train "
+                f"sentiment” wrote"
+            ) from error
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))

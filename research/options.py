@@ -18,10 +18,17 @@ MOST_WIDTH = 1024
 class StudyRuns:
     """Options of the runs of `research.studies.runs`."""
 
-    seed: int = option(0, "of the runs; those of the same file may have others", least=0, most=LARGEST_SEED)
+    seed: int = option(
+        0,
+        "of the runs; those of the same file may have others",
+        least=0,
+        most=LARGEST_SEED,
+    )
     steps: int = option(1_200, "steps of each run", least=1)
     layers: int = option(3, flag="--n-layers", least=1, most=MOST_LAYERS)
-    d_model: int = option(96, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
+    d_model: int = option(
+        96, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH
+    )
     vocabulary: int = 2_000
     words: int = option(5, "most words of an English sentence", least=1)
     pairs: int = 60_000  # to learn from, at most
@@ -34,36 +41,67 @@ class StudyRuns:
 class PretrainingRuns:
     """Options of the runs of `research.studies.pretraining`."""
 
-    steps: int = option(250, "steps of each classifier, and of two language models together", least=2)
-    pretraining: int = option(1_000, "steps of each pre-training; no review is read twice", least=1)
+    steps: int = option(
+        250, "steps of each classifier, and of two language models together", least=2
+    )
+    pretraining: int = option(
+        1_000, "steps of each pre-training; no review is read twice", least=1
+    )
     layers: int = option(2, flag="--n-layers", least=1, most=MOST_LAYERS)
-    d_model: int = option(128, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
+    d_model: int = option(
+        128, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH
+    )
     vocabulary: int = 4_000
-    length: int = option(64, "most pieces of a review; of a longer one its beginning and its end", least=3)
+    length: int = option(
+        64,
+        "most pieces of a review; of a longer one its beginning and its end",
+        least=3,
+    )
     rows: int = option(32, "reviews of a batch", least=1)
-    reviews: int = option(8_000, "reviews with labels, at most: 100 %% of the labels", least=2)
+    reviews: int = option(
+        8_000, "reviews with labels, at most: 100 %% of the labels", least=2
+    )
     peak: float = option(1.5e-3, "highest learning rate", above=0)
-    precision: str = option("bfloat16", "of training; scores are computed in float32", choices=PRECISIONS)
+    precision: str = option(
+        "bfloat16", "of training; scores are computed in float32", choices=PRECISIONS
+    )
 
 
 @dataclass(frozen=True)
 class GenerationRuns:
     """Options of `research.studies.generations`; those that `TranslationRun` has too are its runs'."""
 
-    data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, written.tsv[.xz]")
-    out: Path = required("folder of the runs, a folder each; those that are there go on, or are left as they are")
+    data: Path = required(
+        "folder with train.tsv[.xz], dev.tsv and, if wanted, written.tsv[.xz]"
+    )
+    out: Path = required(
+        "folder of the runs, a folder each; those that are there go on, or are left as they are"
+    )
     vocabulary: str = required("use the vocabulary of this checkpoint", metavar="NAME")
-    only: str | None = option(None, "make the runs of one generation, where others are made at the same time",
-                              choices=GENERATIONS)
+    only: str | None = option(
+        None,
+        "make the runs of one generation, where others are made at the same time",
+        choices=GENERATIONS,
+    )
     rates: tuple[float, ...] = option(
-        (1.2e-3, 2.4e-3, 4.8e-3), "learning rates to try; the one with the lowest loss on dev is kept", above=0,
-        nargs="+", metavar="RATE")
-    trial_pieces: int = option(1_500_000, "target pieces of a run that tries a rate", least=1, metavar="N")
-    pieces: int = option(10_000_000, "target pieces of a run with the best rate", least=1, metavar="N")
+        (1.2e-3, 2.4e-3, 4.8e-3),
+        "learning rates to try; the one with the lowest loss on dev is kept",
+        above=0,
+        nargs="+",
+        metavar="RATE",
+    )
+    trial_pieces: int = option(
+        1_500_000, "target pieces of a run that tries a rate", least=1, metavar="N"
+    )
+    pieces: int = option(
+        10_000_000, "target pieces of a run with the best rate", least=1, metavar="N"
+    )
     seeds: int = option(2, "runs with the best rate", least=1, most=9)
     batch_tokens: int = option(2000, "source and target pieces in a batch", least=1)
     warmup: int = option(800, "steps in which the learning rate rises", least=0)
-    precision: str = option("auto", "of training, see train translation", choices=("auto", *PRECISIONS))
+    precision: str = option(
+        "auto", "of training, see train translation", choices=("auto", *PRECISIONS)
+    )
     threads: int | None = option(None, "threads of the CPU", least=1, most=1024)
 
 
@@ -76,9 +114,18 @@ class TranslationDownload:
     """Options of downloading sentence pairs."""
 
     out: Path = required(OUT_HELP, metavar="DIR")
-    url: str = option("https://www.manythings.org/anki/spa-eng.zip", "zip archive with a spa.txt")
-    seed: int = option(0, "of the choice of sentences to hold out", least=0, most=LARGEST_SEED)
-    dev: int = option(0, "English sentences to hold out; 0: 2,000, or 2 %% of a small archive", least=0, metavar="N")
+    url: str = option(
+        "https://www.manythings.org/anki/spa-eng.zip", "zip archive with a spa.txt"
+    )
+    seed: int = option(
+        0, "of the choice of sentences to hold out", least=0, most=LARGEST_SEED
+    )
+    dev: int = option(
+        0,
+        "English sentences to hold out; 0: 2,000, or 2 %% of a small archive",
+        least=0,
+        metavar="N",
+    )
     exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")
 
 
@@ -87,12 +134,22 @@ class NearestRun:
     """How the translations that a model finds itself, nearest to the references, are made."""
 
     data: Path = required("folder with train.tsv[.xz]", metavar="DIR")
-    checkpoint: str = required("translation model: folder or owner/name", metavar="NAME")
+    checkpoint: str = required(
+        "translation model: folder or owner/name", metavar="NAME"
+    )
     beam: int = option(10, "hypotheses of each sentence", least=2, most=32)
-    ranked: bool = option(False, "write ranked.tsv.xz instead, for train translation --risk: the first four hypotheses "
-                          "of each sentence, and how near each is")
-    least: float = option(35.0, "leave out sentences whose nearness, 0 to 100, is below N", least=0, most=100,
-                          metavar="N")
+    ranked: bool = option(
+        False,
+        "write ranked.tsv.xz instead, for train translation --risk: the first four hypotheses "
+        "of each sentence, and how near each is",
+    )
+    least: float = option(
+        35.0,
+        "leave out sentences whose nearness, 0 to 100, is below N",
+        least=0,
+        most=100,
+        metavar="N",
+    )
     exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")
     device: str | None = None  # cuda, mps or cpu; None: the best there is
     precision: str = "auto"  # one of results.ANSWERS_IN
@@ -103,8 +160,16 @@ class SentimentDownload:
     """Options of downloading reviews and phrases."""
 
     out: Path = required(OUT_HELP, metavar="DIR")
-    urls: Sequence[str] = option(("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
-                                  "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"),
-                                 "tar archive of reviews, and zip archive of trees", flag="--url", nargs=2,
-                                 metavar=("IMDB", "SST"))
-    seed: int = option(0, "of the choice of films to hold out", least=0, most=LARGEST_SEED)
+    urls: Sequence[str] = option(
+        (
+            "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+            "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+        ),
+        "tar archive of reviews, and zip archive of trees",
+        flag="--url",
+        nargs=2,
+        metavar=("IMDB", "SST"),
+    )
+    seed: int = option(
+        0, "of the choice of films to hold out", least=0, most=LARGEST_SEED
+    )

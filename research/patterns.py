@@ -57,39 +57,85 @@ def things(lines: str, many: bool = False) -> list[Thing]:
 
 
 KIN = [
-    *(Person(f"my {en}", f"mi {es}", False) for en, es in [
-        ("brother", "hermano"), ("uncle", "tío"), ("father", "padre"), ("grandfather", "abuelo"), ("son", "hijo"),
-        ("nephew", "sobrino")]),
-    *(Person(f"my {en}", f"mi {es}", True) for en, es in [
-        ("sister", "hermana"), ("aunt", "tía"), ("mother", "madre"), ("grandmother", "abuela"), ("daughter", "hija"),
-        ("niece", "sobrina")]),
-    Person("the boy", "el niño", False), Person("the girl", "la niña", True),
-    Person("the old man", "el anciano", False), Person("the old woman", "la anciana", True),
-    Person("the waiter", "el camarero", False), Person("the waitress", "la camarera", True),
-    Person("Pedro", "Pedro", False), Person("Elena", "Elena", True), Person("Carlos", "Carlos", False),
-    Person("Laura", "Laura", True), Person("Miguel", "Miguel", False), Person("Carla", "Carla", True),
+    *(
+        Person(f"my {en}", f"mi {es}", False)
+        for en, es in [
+            ("brother", "hermano"),
+            ("uncle", "tío"),
+            ("father", "padre"),
+            ("grandfather", "abuelo"),
+            ("son", "hijo"),
+            ("nephew", "sobrino"),
+        ]
+    ),
+    *(
+        Person(f"my {en}", f"mi {es}", True)
+        for en, es in [
+            ("sister", "hermana"),
+            ("aunt", "tía"),
+            ("mother", "madre"),
+            ("grandmother", "abuela"),
+            ("daughter", "hija"),
+            ("niece", "sobrina"),
+        ]
+    ),
+    Person("the boy", "el niño", False),
+    Person("the girl", "la niña", True),
+    Person("the old man", "el anciano", False),
+    Person("the old woman", "la anciana", True),
+    Person("the waiter", "el camarero", False),
+    Person("the waitress", "la camarera", True),
+    Person("Pedro", "Pedro", False),
+    Person("Elena", "Elena", True),
+    Person("Carlos", "Carlos", False),
+    Person("Laura", "Laura", True),
+    Person("Miguel", "Miguel", False),
+    Person("Carla", "Carla", True),
 ]
 OF_EITHER = [
-    ("my friend", "mi amigo", "mi amiga"), ("my neighbour", "mi vecino", "mi vecina"),
+    ("my friend", "mi amigo", "mi amiga"),
+    ("my neighbour", "mi vecino", "mi vecina"),
     ("my cousin", "mi primo", "mi prima"),
-    ("the teacher", "el profesor", "la profesora"), ("the doctor", "el médico", "la médica"),
-    ("the nurse", "el enfermero", "la enfermera"), ("the lawyer", "el abogado", "la abogada"),
-    ("the singer", "el cantante", "la cantante"), ("the baker", "el panadero", "la panadera"),
-    ("the student", "el estudiante", "la estudiante"), ("the artist", "el artista", "la artista"),
-    ("the judge", "el juez", "la jueza"), ("the writer", "el escritor", "la escritora"),
-    ("the cook", "el cocinero", "la cocinera"), ("the engineer", "el ingeniero", "la ingeniera"),
-    ("the director", "el director", "la directora"), ("the gardener", "el jardinero", "la jardinera"),
-    ("the photographer", "el fotógrafo", "la fotógrafa"), ("the tourist", "el turista", "la turista"),
-    ("my boss", "mi jefe", "mi jefa"), ("my best friend", "mi mejor amigo", "mi mejor amiga"),
-    ("the scientist", "el científico", "la científica"), ("the secretary", "el secretario", "la secretaria"),
+    ("the teacher", "el profesor", "la profesora"),
+    ("the doctor", "el médico", "la médica"),
+    ("the nurse", "el enfermero", "la enfermera"),
+    ("the lawyer", "el abogado", "la abogada"),
+    ("the singer", "el cantante", "la cantante"),
+    ("the baker", "el panadero", "la panadera"),
+    ("the student", "el estudiante", "la estudiante"),
+    ("the artist", "el artista", "la artista"),
+    ("the judge", "el juez", "la jueza"),
+    ("the writer", "el escritor", "la escritora"),
+    ("the cook", "el cocinero", "la cocinera"),
+    ("the engineer", "el ingeniero", "la ingeniera"),
+    ("the director", "el director", "la directora"),
+    ("the gardener", "el jardinero", "la jardinera"),
+    ("the photographer", "el fotógrafo", "la fotógrafa"),
+    ("the tourist", "el turista", "la turista"),
+    ("my boss", "mi jefe", "mi jefa"),
+    ("my best friend", "mi mejor amigo", "mi mejor amiga"),
+    ("the scientist", "el científico", "la científica"),
+    ("the secretary", "el secretario", "la secretaria"),
 ]
-EITHER = [Person(en, (he, she)[woman], woman, False) for en, he, she in OF_EITHER for woman in (False, True)]
+EITHER = [
+    Person(en, (he, she)[woman], woman, False)
+    for en, he, she in OF_EITHER
+    for woman in (False, True)
+]
 PEOPLE = [*KIN, *EITHER]
 GROUPS = [
-    ("my parents", "mis padres"), ("the neighbours", "los vecinos"), ("the children", "los niños"),
-    ("the girls", "las niñas"), ("my friends", "mis amigos"), ("the students", "los estudiantes"),
-    ("my grandparents", "mis abuelos"), ("the sisters", "las hermanas"), ("Pedro and Elena", "Pedro y Elena"),
-    ("my aunt and my uncle", "mi tía y mi tío"), ("the teachers", "las profesoras"), ("my cousins", "mis primos"),
+    ("my parents", "mis padres"),
+    ("the neighbours", "los vecinos"),
+    ("the children", "los niños"),
+    ("the girls", "las niñas"),
+    ("my friends", "mis amigos"),
+    ("the students", "los estudiantes"),
+    ("my grandparents", "mis abuelos"),
+    ("the sisters", "las hermanas"),
+    ("Pedro and Elena", "Pedro y Elena"),
+    ("my aunt and my uncle", "mi tía y mi tío"),
+    ("the teachers", "las profesoras"),
+    ("my cousins", "mis primos"),
 ]
 
 MACHINES = things("""washing machine=lavadora f, fridge=nevera f, motorbike=moto f, lamp=lámpara f, clock=reloj m,
@@ -127,18 +173,27 @@ SMALL = things("""key=llave f, ring=anillo m, book=libro m, letter=carta f, phon
 LARGE = things("""box=caja f, suitcase=maleta f, trunk=baúl m, table=mesa f, wardrobe=armario m, bag=bolsa f,
     stone=piedra f, piano=piano m, mattress=colchón m, barrel=barril m, bookcase=estantería f, rucksack=mochila f,
     sack=saco m""")
-BOUGHT = things("""shoes=zapatos m, boots=botas f, trousers=pantalones m, glasses=gafas f, gloves=guantes m,
+BOUGHT = things(
+    """shoes=zapatos m, boots=botas f, trousers=pantalones m, glasses=gafas f, gloves=guantes m,
     socks=calcetines m, shirts=camisas f, plates=platos m, cups=tazas f, chairs=sillas f, curtains=cortinas f,
     books=libros m, photos=fotos f, letters=cartas f, tools=herramientas f, toys=juguetes m, pillows=almohadas f,
-    towels=toallas f""", many=True)
-GROWN = things("""tomatoes=tomates m, apples=manzanas f, pears=peras f, lemons=limones m, strawberries=fresas f,
-    cherries=cerezas f, onions=cebollas f, mushrooms=setas f, peaches=melocotones m, grapes=uvas f""", many=True)
+    towels=toallas f""",
+    many=True,
+)
+GROWN = things(
+    """tomatoes=tomates m, apples=manzanas f, pears=peras f, lemons=limones m, strawberries=fresas f,
+    cherries=cerezas f, onions=cebollas f, mushrooms=setas f, peaches=melocotones m, grapes=uvas f""",
+    many=True,
+)
 
 
 def agreeing(word: str, feminine: bool, many: bool = False) -> str:
     """Make an adjective in -o agree."""
-    return word[:-1] + ("a" if feminine else "o") + ("s" if many else "") if word.endswith("o") else (
-        word + ("s" if many else ""))
+    return (
+        word[:-1] + ("a" if feminine else "o") + ("s" if many else "")
+        if word.endswith("o")
+        else (word + ("s" if many else ""))
+    )
 
 
 def the(thing: Thing) -> str:
@@ -151,7 +206,9 @@ def a(thing: Thing) -> str:
 
 def article(noun: str) -> str:
     """An English noun with a or an."""
-    return f"{'an' if noun[0] in 'aeiou' and not noun.startswith('uni') else 'a'} {noun}"
+    return (
+        f"{'an' if noun[0] in 'aeiou' and not noun.startswith('uni') else 'a'} {noun}"
+    )
 
 
 def it(thing: Thing) -> str:
@@ -165,75 +222,214 @@ def written(en: str, es: str) -> Pair:
     es = re.sub(r"\b([Dd])e el\b", r"\1el", es)
     first = re.search(r"\w", es)
     assert first
-    return en[0].upper() + en[1:], es[:first.start()] + es[first.start():first.end()].upper() + es[first.end():]
+    return en[0].upper() + en[1:], es[: first.start()] + es[
+        first.start() : first.end()
+    ].upper() + es[first.end() :]
 
 
 # Pronouns of things. {p}: a person, {n}: a thing, {a}: what it is; in Spanish {p}, {n} with its article, {a} agreeing
 
 IT_IS: list[tuple[str, str, list[Thing], list[tuple[str, str]]]] = [
-    ("{p} chose the {n} because it was {a}.", "{p} eligió {n} porque era {a}.", GOODS,
-     [("beautiful", "bonito"), ("cheap", "barato"), ("new", "nuevo")]),
-    ("{p} did not buy the {n} because it was too {a}.", "{p} no compró {n} porque era demasiado {a}.", GOODS,
-     [("expensive", "caro"), ("old", "viejo"), ("ugly", "feo")]),
-    ("{p} threw away the {n} because it was {a}.", "{p} tiró {n} porque estaba {a}.", GOODS,
-     [("broken", "roto"), ("worn out", "gastado")]),
-    ("{p} took the {n} back to the shop because it was {a}.", "{p} devolvió {n} a la tienda porque estaba {a}.", GOODS,
-     [("damaged", "dañado"), ("dirty", "sucio"), ("torn", "roto")]),
-    ("{p} washed the {n} twice, but it is still {a}.", "{p} lavó {n} dos veces, pero todavía está {a}.", CLOTH,
-     [("dirty", "sucio"), ("stained", "manchado")]),
-    ("{p} left the {n} in the garden, and now it is {a}.", "{p} dejó {n} en el jardín y ahora está {a}.", CLOTH,
-     [("wet", "mojado"), ("ruined", "estropeado")]),
-    ("{p} looked into the {n}, but it was {a}.", "{p} miró dentro de {n}, pero estaba {a}.", HOLLOW,
-     [("empty", "vacío"), ("full of sand", "lleno de arena")]),
-    ("{p} wanted to go to the {n}, but it was {a}.", "{p} quería ir a {n}, pero estaba {a}.", PLACES,
-     [("closed", "cerrado"), ("packed", "abarrotado")]),
-    ("{p} did not eat the {n} because it was {a}.", "{p} no se comió {n} porque estaba {a}.", FOODS,
-     [("burnt", "quemado"), ("too salty", "demasiado salado"), ("raw", "crudo")]),
-    ("{p} read the {n} twice because it was so {a}.", "{p} leyó {n} dos veces porque era muy {a}.", WORKS,
-     [("beautiful", "hermoso"), ("complicated", "complicado"), ("long", "largo")]),
-    ("{p} left before the end of the {n} because it was {a}.", "{p} se fue antes del final de {n} porque era {a}.",
-     SHOWS, [("boring", "aburrido"), ("too long", "demasiado largo")]),
-    ("{p} could not lift the {n} because it was too {a}.", "{p} no pudo levantar {n} porque era demasiado {a}.", LARGE,
-     [("heavy", "pesado")]),
-    ("{p} sold the {n} because it was {a}.", "{p} vendió {n} porque era {a}.", MACHINES,
-     [("too slow", "demasiado lento"), ("too noisy", "demasiado ruidoso"), ("old", "viejo")]),
-    ("{p} did not use the {n} because it was {a}.", "{p} no usó {n} porque estaba {a}.", MACHINES,
-     [("broken", "averiado"), ("switched off", "apagado"), ("dirty", "sucio")]),
-    ("The mechanic told {p} that the {n} was running well again, although it was {a}.",
-     "El mecánico le dijo a {p} que {n} volvía a funcionar bien, aunque era {a}.", MACHINES,
-     [("old", "viejo"), ("so old", "tan viejo"), ("slow", "lento")]),
-    ("{p} asked me about the {n}, and I said that it was already {a}.",
-     "{p} me preguntó por {n} y le dije que ya estaba {a}.", MACHINES, [("repaired", "reparado"), ("sold", "vendido")]),
+    (
+        "{p} chose the {n} because it was {a}.",
+        "{p} eligió {n} porque era {a}.",
+        GOODS,
+        [("beautiful", "bonito"), ("cheap", "barato"), ("new", "nuevo")],
+    ),
+    (
+        "{p} did not buy the {n} because it was too {a}.",
+        "{p} no compró {n} porque era demasiado {a}.",
+        GOODS,
+        [("expensive", "caro"), ("old", "viejo"), ("ugly", "feo")],
+    ),
+    (
+        "{p} threw away the {n} because it was {a}.",
+        "{p} tiró {n} porque estaba {a}.",
+        GOODS,
+        [("broken", "roto"), ("worn out", "gastado")],
+    ),
+    (
+        "{p} took the {n} back to the shop because it was {a}.",
+        "{p} devolvió {n} a la tienda porque estaba {a}.",
+        GOODS,
+        [("damaged", "dañado"), ("dirty", "sucio"), ("torn", "roto")],
+    ),
+    (
+        "{p} washed the {n} twice, but it is still {a}.",
+        "{p} lavó {n} dos veces, pero todavía está {a}.",
+        CLOTH,
+        [("dirty", "sucio"), ("stained", "manchado")],
+    ),
+    (
+        "{p} left the {n} in the garden, and now it is {a}.",
+        "{p} dejó {n} en el jardín y ahora está {a}.",
+        CLOTH,
+        [("wet", "mojado"), ("ruined", "estropeado")],
+    ),
+    (
+        "{p} looked into the {n}, but it was {a}.",
+        "{p} miró dentro de {n}, pero estaba {a}.",
+        HOLLOW,
+        [("empty", "vacío"), ("full of sand", "lleno de arena")],
+    ),
+    (
+        "{p} wanted to go to the {n}, but it was {a}.",
+        "{p} quería ir a {n}, pero estaba {a}.",
+        PLACES,
+        [("closed", "cerrado"), ("packed", "abarrotado")],
+    ),
+    (
+        "{p} did not eat the {n} because it was {a}.",
+        "{p} no se comió {n} porque estaba {a}.",
+        FOODS,
+        [("burnt", "quemado"), ("too salty", "demasiado salado"), ("raw", "crudo")],
+    ),
+    (
+        "{p} read the {n} twice because it was so {a}.",
+        "{p} leyó {n} dos veces porque era muy {a}.",
+        WORKS,
+        [("beautiful", "hermoso"), ("complicated", "complicado"), ("long", "largo")],
+    ),
+    (
+        "{p} left before the end of the {n} because it was {a}.",
+        "{p} se fue antes del final de {n} porque era {a}.",
+        SHOWS,
+        [("boring", "aburrido"), ("too long", "demasiado largo")],
+    ),
+    (
+        "{p} could not lift the {n} because it was too {a}.",
+        "{p} no pudo levantar {n} porque era demasiado {a}.",
+        LARGE,
+        [("heavy", "pesado")],
+    ),
+    (
+        "{p} sold the {n} because it was {a}.",
+        "{p} vendió {n} porque era {a}.",
+        MACHINES,
+        [
+            ("too slow", "demasiado lento"),
+            ("too noisy", "demasiado ruidoso"),
+            ("old", "viejo"),
+        ],
+    ),
+    (
+        "{p} did not use the {n} because it was {a}.",
+        "{p} no usó {n} porque estaba {a}.",
+        MACHINES,
+        [("broken", "averiado"), ("switched off", "apagado"), ("dirty", "sucio")],
+    ),
+    (
+        "The mechanic told {p} that the {n} was running well again, although it was {a}.",
+        "El mecánico le dijo a {p} que {n} volvía a funcionar bien, aunque era {a}.",
+        MACHINES,
+        [("old", "viejo"), ("so old", "tan viejo"), ("slow", "lento")],
+    ),
+    (
+        "{p} asked me about the {n}, and I said that it was already {a}.",
+        "{p} me preguntó por {n} y le dije que ya estaba {a}.",
+        MACHINES,
+        [("repaired", "reparado"), ("sold", "vendido")],
+    ),
 ]
 THEY_ARE: list[tuple[str, str, list[Thing], list[tuple[str, str]]]] = [
-    ("{p} threw away the {n} because they were {a}.", "{p} tiró {n} porque estaban {a}.", BOUGHT,
-     [("torn", "roto"), ("dirty", "sucio"), ("worn out", "gastado")]),
-    ("{p} did not buy the {n} because they were too {a}.", "{p} no compró {n} porque eran demasiado {a}.", BOUGHT,
-     [("expensive", "caro"), ("old", "viejo")]),
-    ("{p} did not eat the {n} because they were not {a}.", "{p} no se comió {n} porque no estaban {a}.", GROWN,
-     [("ripe", "maduro"), ("washed", "lavado"), ("fresh", "fresco")]),
-    ("{p} asked for the {n}, but they were already {a}.", "{p} preguntó por {n}, pero ya estaban {a}.", GROWN,
-     [("sold", "vendido"), ("rotten", "podrido")]),
+    (
+        "{p} threw away the {n} because they were {a}.",
+        "{p} tiró {n} porque estaban {a}.",
+        BOUGHT,
+        [("torn", "roto"), ("dirty", "sucio"), ("worn out", "gastado")],
+    ),
+    (
+        "{p} did not buy the {n} because they were too {a}.",
+        "{p} no compró {n} porque eran demasiado {a}.",
+        BOUGHT,
+        [("expensive", "caro"), ("old", "viejo")],
+    ),
+    (
+        "{p} did not eat the {n} because they were not {a}.",
+        "{p} no se comió {n} porque no estaban {a}.",
+        GROWN,
+        [("ripe", "maduro"), ("washed", "lavado"), ("fresh", "fresco")],
+    ),
+    (
+        "{p} asked for the {n}, but they were already {a}.",
+        "{p} preguntó por {n}, pero ya estaban {a}.",
+        GROWN,
+        [("sold", "vendido"), ("rotten", "podrido")],
+    ),
 ]
 HAND_IT: list[tuple[str, str, list[Thing]]] = [
-    ("{p} bought {an} and put it in the kitchen.", "{p} compró {un} y {it} puso en la cocina.", GOODS),
-    ("Where is the {n}? I left it on the table.", "¿Dónde está {n}? {It} dejé en la mesa.", SMALL),
-    ("{p} found the {n} and gave it to {q}.", "{p} encontró {n} y se {it} dio a {q}.", SMALL),
-    ("{p} broke the {n}, but {q} repaired it.", "{p} rompió {n}, pero {q} {it} arregló.", [*MACHINES, *GOODS[:9]]),
-    ("{p} has lost the {n} and is looking for it everywhere.", "{p} ha perdido {n} y {it} busca por todas partes.",
-     SMALL),
-    ("{p} took the {n} and hid it under the bed.", "{p} cogió {n} y {it} escondió debajo de la cama.", SMALL),
-    ("This is my new {n}. Do you like it? It was given to me by {p}.",
-     "{This} es mi {new} {bare}. ¿Te gusta? Me {it} regaló {p}.", [*GOODS, *SMALL]),
-    ("{p} wrote the {n} and then burned it.", "{p} escribió {n} y después {it} quemó.", WORKS),
-    ("{p} painted the {n} and sold it to {q}.", "{p} pintó {n} y se {it} vendió a {q}.", [*LARGE, *GOODS[:7]]),
-    ("If you don't need the {n}, give it to {p}.", "Si no necesitas {n}, dáse{it} a {p}.", [*SMALL, *GOODS]),
+    (
+        "{p} bought {an} and put it in the kitchen.",
+        "{p} compró {un} y {it} puso en la cocina.",
+        GOODS,
+    ),
+    (
+        "Where is the {n}? I left it on the table.",
+        "¿Dónde está {n}? {It} dejé en la mesa.",
+        SMALL,
+    ),
+    (
+        "{p} found the {n} and gave it to {q}.",
+        "{p} encontró {n} y se {it} dio a {q}.",
+        SMALL,
+    ),
+    (
+        "{p} broke the {n}, but {q} repaired it.",
+        "{p} rompió {n}, pero {q} {it} arregló.",
+        [*MACHINES, *GOODS[:9]],
+    ),
+    (
+        "{p} has lost the {n} and is looking for it everywhere.",
+        "{p} ha perdido {n} y {it} busca por todas partes.",
+        SMALL,
+    ),
+    (
+        "{p} took the {n} and hid it under the bed.",
+        "{p} cogió {n} y {it} escondió debajo de la cama.",
+        SMALL,
+    ),
+    (
+        "This is my new {n}. Do you like it? It was given to me by {p}.",
+        "{This} es mi {new} {bare}. ¿Te gusta? Me {it} regaló {p}.",
+        [*GOODS, *SMALL],
+    ),
+    (
+        "{p} wrote the {n} and then burned it.",
+        "{p} escribió {n} y después {it} quemó.",
+        WORKS,
+    ),
+    (
+        "{p} painted the {n} and sold it to {q}.",
+        "{p} pintó {n} y se {it} vendió a {q}.",
+        [*LARGE, *GOODS[:7]],
+    ),
+    (
+        "If you don't need the {n}, give it to {p}.",
+        "Si no necesitas {n}, dáse{it} a {p}.",
+        [*SMALL, *GOODS],
+    ),
 ]
 HAND_THEM: list[tuple[str, str, list[Thing]]] = [
-    ("{p} washed the {n} and put them on the table.", "{p} lavó {n} y {it} puso en la mesa.", GROWN),
-    ("Where are the {n}? I left them in the car.", "¿Dónde están {n}? {It} dejé en el coche.", BOUGHT),
-    ("{p} bought the {n} and gave them to {q}.", "{p} compró {n} y se {it} dio a {q}.", [*BOUGHT, *GROWN]),
-    ("{p} has lost the {n} and cannot find them.", "{p} ha perdido {n} y no {it} encuentra.", BOUGHT),
+    (
+        "{p} washed the {n} and put them on the table.",
+        "{p} lavó {n} y {it} puso en la mesa.",
+        GROWN,
+    ),
+    (
+        "Where are the {n}? I left them in the car.",
+        "¿Dónde están {n}? {It} dejé en el coche.",
+        BOUGHT,
+    ),
+    (
+        "{p} bought the {n} and gave them to {q}.",
+        "{p} compró {n} y se {it} dio a {q}.",
+        [*BOUGHT, *GROWN],
+    ),
+    (
+        "{p} has lost the {n} and cannot find them.",
+        "{p} ha perdido {n} y no {it} encuentra.",
+        BOUGHT,
+    ),
 ]
 
 
@@ -243,47 +439,90 @@ def said_people(rng: random.Random) -> Person:
 
 def other(person: Person, rng: random.Random) -> Person:
     """Another person, mostly of the other sex, so that the sex of the person tells nothing of the thing."""
-    return rng.choice([one for one in KIN if one != person and (one.woman != person.woman or rng.random() < 0.3)])
+    return rng.choice(
+        [
+            one
+            for one in KIN
+            if one != person and (one.woman != person.woman or rng.random() < 0.3)
+        ]
+    )
 
 
 def pronouns_of_things(rng: random.Random) -> Iterator[Pair]:
     """It and they with an adjective that agrees; it and them as objects."""
     for en, es, nouns, adjectives in [*IT_IS, *THEY_ARE]:
         for thing in nouns:
-            for said, agrees in [*rng.sample(adjectives, min(2, len(adjectives))), *rng.sample(adjectives, 1)]:
+            for said, agrees in [
+                *rng.sample(adjectives, min(2, len(adjectives))),
+                *rng.sample(adjectives, 1),
+            ]:
                 person = said_people(rng)
                 words = agrees.split(" ")
-                at = next(i for i, word in enumerate(words) if word not in ("demasiado", "tan", "muy"))
+                at = next(
+                    i
+                    for i, word in enumerate(words)
+                    if word not in ("demasiado", "tan", "muy")
+                )
                 words[at] = agreeing(words[at], thing.feminine, thing.many)
-                yield written(en.format(p=person.en, n=thing.en, a=said),
-                              es.format(p=person.es, n=the(thing), a=" ".join(words)))
+                yield written(
+                    en.format(p=person.en, n=thing.en, a=said),
+                    es.format(p=person.es, n=the(thing), a=" ".join(words)),
+                )
     for en, es, nouns in [*HAND_IT, *HAND_THEM]:
         for thing in nouns:
             person = said_people(rng)
             given = other(person, rng)
             yield written(
                 en.format(p=person.en, q=given.en, n=thing.en, an=article(thing.en)),
-                es.format(p=person.es, q=given.es, n=the(thing), un=a(thing), it=it(thing), It=it(thing).capitalize(),
-                          This=("este", "esta")[thing.feminine], new=("nuevo", "nueva")[thing.feminine], bare=thing.es))
+                es.format(
+                    p=person.es,
+                    q=given.es,
+                    n=the(thing),
+                    un=a(thing),
+                    it=it(thing),
+                    It=it(thing).capitalize(),
+                    This=("este", "esta")[thing.feminine],
+                    new=("nuevo", "nueva")[thing.feminine],
+                    bare=thing.es,
+                ),
+            )
 
 
 # A possession between a person and it: whose it is, and what it is like
 
-OWNED = [*MACHINES, *GOODS[:18], *things("""house=casa f, garden=jardín m, farm=granja f, flat=piso m, shop=tienda f,
-    workshop=taller m, piano=piano m, violin=violín m""")]
+OWNED = [
+    *MACHINES,
+    *GOODS[:18],
+    *things("""house=casa f, garden=jardín m, farm=granja f, flat=piso m, shop=tienda f,
+    workshop=taller m, piano=piano m, violin=violín m"""),
+]
 LIVED_IN = ("house", "garden", "farm", "flat", "shop", "workshop")
 ASKED: list[tuple[str, str, list[tuple[str, str]]]] = [
-    ("{p} spoke with {q} about {h} old {n} and asked if it was {a}.",
-     "{p} habló con {q} sobre su {old} {n} y le preguntó si era {a}.",
-     [("expensive", "caro"), ("heavy", "pesado"), ("cheap", "barato"), ("noisy", "ruidoso")]),
-    ("I asked {q} about {h} {n}, and {s} told me that it was already {a}.",
-     "Le pregunté a {q} por su {n} y me dijo que ya estaba {a}.",
-     [("sold", "vendido"), ("repaired", "reparado"), ("paid for", "pagado")]),
-    ("{p} went to see {q} to find out whether {h} {n} was still {a}.",
-     "{p} fue a ver a {q} para averiguar si su {n} seguía {a}.",
-     [("damaged", "dañado"), ("broken", "roto"), ("dirty", "sucio")]),
-    ("{q} showed us {h} new {n}; it was very {a}.", "{q} nos enseñó su {new} {n}; era muy {a}.",
-     [("beautiful", "bonito"), ("expensive", "caro"), ("modern", "moderno")]),
+    (
+        "{p} spoke with {q} about {h} old {n} and asked if it was {a}.",
+        "{p} habló con {q} sobre su {old} {n} y le preguntó si era {a}.",
+        [
+            ("expensive", "caro"),
+            ("heavy", "pesado"),
+            ("cheap", "barato"),
+            ("noisy", "ruidoso"),
+        ],
+    ),
+    (
+        "I asked {q} about {h} {n}, and {s} told me that it was already {a}.",
+        "Le pregunté a {q} por su {n} y me dijo que ya estaba {a}.",
+        [("sold", "vendido"), ("repaired", "reparado"), ("paid for", "pagado")],
+    ),
+    (
+        "{p} went to see {q} to find out whether {h} {n} was still {a}.",
+        "{p} fue a ver a {q} para averiguar si su {n} seguía {a}.",
+        [("damaged", "dañado"), ("broken", "roto"), ("dirty", "sucio")],
+    ),
+    (
+        "{q} showed us {h} new {n}; it was very {a}.",
+        "{q} nos enseñó su {new} {n}; era muy {a}.",
+        [("beautiful", "bonito"), ("expensive", "caro"), ("modern", "moderno")],
+    ),
 ]
 
 
@@ -295,62 +534,197 @@ def owners_of_things(rng: random.Random) -> Iterator[Pair]:
                 owner = rng.choice([one for one in PEOPLE if one.woman == woman])
                 person = other(owner, rng)
                 large = thing.en in LIVED_IN
-                said, agrees = rng.choice([one for one in adjectives if (thing in MACHINES or one[0] != "noisy")
-                                           and not (large and one[0] == "heavy")])
+                said, agrees = rng.choice(
+                    [
+                        one
+                        for one in adjectives
+                        if (thing in MACHINES or one[0] != "noisy")
+                        and not (large and one[0] == "heavy")
+                    ]
+                )
                 if large and said in ("broken", "repaired"):
-                    said, agrees = ("dirty", "sucio") if said == "broken" else ("sold", "vendido")
+                    said, agrees = (
+                        ("dirty", "sucio") if said == "broken" else ("sold", "vendido")
+                    )
                 yield written(
-                    en.format(p=person.en, q=owner.en, h=("his", "her")[woman], s=("he", "she")[woman], n=thing.en,
-                              a=said),
-                    es.format(p=person.es, q=owner.es, n=thing.es, a=agreeing(agrees, thing.feminine),
-                              old=agreeing("viejo", thing.feminine), new=agreeing("nuevo", thing.feminine)))
+                    en.format(
+                        p=person.en,
+                        q=owner.en,
+                        h=("his", "her")[woman],
+                        s=("he", "she")[woman],
+                        n=thing.en,
+                        a=said,
+                    ),
+                    es.format(
+                        p=person.es,
+                        q=owner.es,
+                        n=thing.es,
+                        a=agreeing(agrees, thing.feminine),
+                        old=agreeing("viejo", thing.feminine),
+                        new=agreeing("nuevo", thing.feminine),
+                    ),
+                )
 
 
 # Possessives. Verbs of one and of many owners; {h}: his, her or their
 
-LOST = ["umbrella=paraguas", "passport=pasaporte", "wallet=cartera", "phone=teléfono", "hat=sombrero", "bag=bolso",
-        "ticket=billete", "suitcase=maleta", "camera=cámara", "dog=perro", "notebook=cuaderno"]
-SOLD = ["house=casa", "motorbike=moto", "piano=piano", "guitar=guitarra", "boat=barco", "farm=granja", "flat=piso",
-        "land=terreno", "bicycle=bicicleta", "stamp collection=colección de sellos", "shop=tienda"]
-FAMILY = ["mother=madre", "father=padre", "grandmother=abuela", "brother=hermano", "sister=hermana", "uncle=tío",
-          "daughter=hija", "son=hijo", "best friend=mejor amigo", "neighbour=vecino", "aunt=tía"]
-TOLD = ["work=trabajo", "childhood=infancia", "journey=viaje", "plans=planes", "studies=estudios",
-        "new book=nuevo libro", "problems=problemas", "family=familia", "country=país", "garden=jardín",
-        "first job=primer trabajo"]
+LOST = [
+    "umbrella=paraguas",
+    "passport=pasaporte",
+    "wallet=cartera",
+    "phone=teléfono",
+    "hat=sombrero",
+    "bag=bolso",
+    "ticket=billete",
+    "suitcase=maleta",
+    "camera=cámara",
+    "dog=perro",
+    "notebook=cuaderno",
+]
+SOLD = [
+    "house=casa",
+    "motorbike=moto",
+    "piano=piano",
+    "guitar=guitarra",
+    "boat=barco",
+    "farm=granja",
+    "flat=piso",
+    "land=terreno",
+    "bicycle=bicicleta",
+    "stamp collection=colección de sellos",
+    "shop=tienda",
+]
+FAMILY = [
+    "mother=madre",
+    "father=padre",
+    "grandmother=abuela",
+    "brother=hermano",
+    "sister=hermana",
+    "uncle=tío",
+    "daughter=hija",
+    "son=hijo",
+    "best friend=mejor amigo",
+    "neighbour=vecino",
+    "aunt=tía",
+]
+TOLD = [
+    "work=trabajo",
+    "childhood=infancia",
+    "journey=viaje",
+    "plans=planes",
+    "studies=estudios",
+    "new book=nuevo libro",
+    "problems=problemas",
+    "family=familia",
+    "country=país",
+    "garden=jardín",
+    "first job=primer trabajo",
+]
 POSSESSED: list[tuple[str, str, str, list[str]]] = [
     ("{p} lost {h} {o}.", "perdió {su} {o}", "perdieron {su} {o}", LOST),
-    ("{p} cannot find {h} {o}.", "no encuentra {su} {o}", "no encuentran {su} {o}", LOST[:9]),
-    ("{p} left {h} {o} on the train.", "olvidó {su} {o} en el tren", "olvidaron {su} {o} en el tren", LOST),
-    ("{p} is looking for {h} {o}.|{p} are looking for {h} {o}.", "está buscando {su} {o}", "están buscando {su} {o}",
-     LOST[:9]),
-    ("{p} sold {h} {o} last year.", "vendió {su} {o} el año pasado", "vendieron {su} {o} el año pasado", SOLD),
-    ("{p} had to sell {h} {o}.", "tuvo que vender {su} {o}", "tuvieron que vender {su} {o}", SOLD),
-    ("{p} lent me {h} {o}.", "me prestó {su} {o}", "me prestaron {su} {o}", [*LOST[:1], *LOST[5:9], *SOLD[1:5]]),
-    ("{p} wrote a long letter to {h} {o}.", "le escribió una larga carta a {su} {o}",
-     "le escribieron una larga carta a {su} {o}",
-     FAMILY),
-    ("{p} came to the party with {h} {o}.", "vino a la fiesta con {su} {o}", "vinieron a la fiesta con {su} {o}",
-     FAMILY),
-    ("{p} lives with {h} {o}.|{p} live with {h} {o}.", "vive con {su} {o}", "viven con {su} {o}", FAMILY),
-    ("{p} talked for an hour about {h} {o}.", "habló una hora de {su} {o}", "hablaron una hora de {su} {o}",
-     [*TOLD, *FAMILY]),
-    ("{p} never speaks about {h} {o}.|{p} never speak about {h} {o}.", "nunca habla de {su} {o}",
-     "nunca hablan de {su} {o}", TOLD),
-    ("{p} is very fond of {h} {o}.|{p} are very fond of {h} {o}.", "quiere mucho a {su} {o}",
-     "quieren mucho a {su} {o}", FAMILY),
-    ("{p} waited for {h} {o} at the station.", "esperó a {su} {o} en la estación",
-     "esperaron a {su} {o} en la estación", FAMILY),
+    (
+        "{p} cannot find {h} {o}.",
+        "no encuentra {su} {o}",
+        "no encuentran {su} {o}",
+        LOST[:9],
+    ),
+    (
+        "{p} left {h} {o} on the train.",
+        "olvidó {su} {o} en el tren",
+        "olvidaron {su} {o} en el tren",
+        LOST,
+    ),
+    (
+        "{p} is looking for {h} {o}.|{p} are looking for {h} {o}.",
+        "está buscando {su} {o}",
+        "están buscando {su} {o}",
+        LOST[:9],
+    ),
+    (
+        "{p} sold {h} {o} last year.",
+        "vendió {su} {o} el año pasado",
+        "vendieron {su} {o} el año pasado",
+        SOLD,
+    ),
+    (
+        "{p} had to sell {h} {o}.",
+        "tuvo que vender {su} {o}",
+        "tuvieron que vender {su} {o}",
+        SOLD,
+    ),
+    (
+        "{p} lent me {h} {o}.",
+        "me prestó {su} {o}",
+        "me prestaron {su} {o}",
+        [*LOST[:1], *LOST[5:9], *SOLD[1:5]],
+    ),
+    (
+        "{p} wrote a long letter to {h} {o}.",
+        "le escribió una larga carta a {su} {o}",
+        "le escribieron una larga carta a {su} {o}",
+        FAMILY,
+    ),
+    (
+        "{p} came to the party with {h} {o}.",
+        "vino a la fiesta con {su} {o}",
+        "vinieron a la fiesta con {su} {o}",
+        FAMILY,
+    ),
+    (
+        "{p} lives with {h} {o}.|{p} live with {h} {o}.",
+        "vive con {su} {o}",
+        "viven con {su} {o}",
+        FAMILY,
+    ),
+    (
+        "{p} talked for an hour about {h} {o}.",
+        "habló una hora de {su} {o}",
+        "hablaron una hora de {su} {o}",
+        [*TOLD, *FAMILY],
+    ),
+    (
+        "{p} never speaks about {h} {o}.|{p} never speak about {h} {o}.",
+        "nunca habla de {su} {o}",
+        "nunca hablan de {su} {o}",
+        TOLD,
+    ),
+    (
+        "{p} is very fond of {h} {o}.|{p} are very fond of {h} {o}.",
+        "quiere mucho a {su} {o}",
+        "quieren mucho a {su} {o}",
+        FAMILY,
+    ),
+    (
+        "{p} waited for {h} {o} at the station.",
+        "esperó a {su} {o} en la estación",
+        "esperaron a {su} {o} en la estación",
+        FAMILY,
+    ),
 ]
 MET: list[tuple[str, str, list[str]]] = [
-    ("I was talking to {p} about {h} {o}.", "Estaba hablando con {p} sobre {su} {o}.", [*TOLD, *SOLD]),
+    (
+        "I was talking to {p} about {h} {o}.",
+        "Estaba hablando con {p} sobre {su} {o}.",
+        [*TOLD, *SOLD],
+    ),
     ("I asked {p} about {h} {o}.", "Le pregunté a {p} por {su} {o}.", [*TOLD, *FAMILY]),
     ("We saw {p} in front of {h} house.", "Vimos a {p} delante de su casa.", [""]),
-    ("I met {p} and {h} {o} in the street.", "Me encontré con {p} y con {su} {o} en la calle.", FAMILY),
-    ("{p} phoned; {h} {o} is ill.", "Ha llamado {p}; {su} {o} está enfermo.",
-     ["father=padre", "son=hijo", "brother=hermano"]),
+    (
+        "I met {p} and {h} {o} in the street.",
+        "Me encontré con {p} y con {su} {o} en la calle.",
+        FAMILY,
+    ),
+    (
+        "{p} phoned; {h} {o} is ill.",
+        "Ha llamado {p}; {su} {o} está enfermo.",
+        ["father=padre", "son=hijo", "brother=hermano"],
+    ),
     ("{p} is here with {h} {o}.", "Aquí está {p} con {su} {o}.", [*FAMILY, *LOST[:6]]),
-    ("Yesterday I visited {p} in {h} new {o}.", "Ayer visité a {p} en su {new} {o}.", ["flat=piso", "house=casa",
-                                                                             "office=oficina", "workshop=taller"]),
+    (
+        "Yesterday I visited {p} in {h} new {o}.",
+        "Ayer visité a {p} en su {new} {o}.",
+        ["flat=piso", "house=casa", "office=oficina", "workshop=taller"],
+    ),
 ]
 
 
@@ -359,46 +733,87 @@ def possessives(rng: random.Random) -> Iterator[Pair]:
     for en, one, many, owned in POSSESSED:
         for pair in owned:
             thing, cosa = pair.split("=")
-            su = "sus" if cosa.endswith(("es", "as", "os")) and thing.endswith("s") else "su"
+            su = (
+                "sus"
+                if cosa.endswith(("es", "as", "os")) and thing.endswith("s")
+                else "su"
+            )
             singular, _, plural = en.partition("|")
             for woman in (False, True, False, True):
-                owner = rng.choice([person for person in PEOPLE if person.woman == woman])
-                yield written(singular.format(p=owner.en, h=("his", "her")[woman], o=thing),
-                              f"{owner.es} {one.format(su=su, o=cosa)}.")
+                owner = rng.choice(
+                    [person for person in PEOPLE if person.woman == woman]
+                )
+                yield written(
+                    singular.format(p=owner.en, h=("his", "her")[woman], o=thing),
+                    f"{owner.es} {one.format(su=su, o=cosa)}.",
+                )
             en_many, es_many = rng.choice(GROUPS)
-            yield written((plural or singular).format(p=en_many, h="their", o=thing),
-                          f"{es_many} {many.format(su=su, o=cosa)}.")
+            yield written(
+                (plural or singular).format(p=en_many, h="their", o=thing),
+                f"{es_many} {many.format(su=su, o=cosa)}.",
+            )
     for en, es, owned in MET:
         for pair in owned:
             thing, _, cosa = pair.partition("=")
-            su = "sus" if cosa.endswith(("es", "as", "os")) and thing.endswith("s") else "su"
+            su = (
+                "sus"
+                if cosa.endswith(("es", "as", "os")) and thing.endswith("s")
+                else "su"
+            )
             for woman in (False, True, False, True):
-                owner = rng.choice([person for person in PEOPLE if person.woman == woman])
-                yield written(en.format(p=owner.en, h=("his", "her")[woman], o=thing),
-                              es.format(p=owner.es, su=su, o=cosa,
-                                        new="nueva" if cosa in ("casa", "oficina") else "nuevo"))
+                owner = rng.choice(
+                    [person for person in PEOPLE if person.woman == woman]
+                )
+                yield written(
+                    en.format(p=owner.en, h=("his", "her")[woman], o=thing),
+                    es.format(
+                        p=owner.es,
+                        su=su,
+                        o=cosa,
+                        new="nueva" if cosa in ("casa", "oficina") else "nuevo",
+                    ),
+                )
 
 
 # Who is meant by he and she: a noun that English leaves open, an adjective that Spanish makes agree
 
-FEELS = [("tired", "cansado"), ("ill", "enfermo"), ("worried", "preocupado"), ("busy", "ocupado"),
-         ("nervous", "nervioso"), ("angry", "enfadado"), ("exhausted", "agotado"), ("bored", "aburrido"),
-         ("surprised", "sorprendido")]
+FEELS = [
+    ("tired", "cansado"),
+    ("ill", "enfermo"),
+    ("worried", "preocupado"),
+    ("busy", "ocupado"),
+    ("nervous", "nervioso"),
+    ("angry", "enfadado"),
+    ("exhausted", "agotado"),
+    ("bored", "aburrido"),
+    ("surprised", "sorprendido"),
+]
 HE_SHE = [
-    ("{p} went home early because {s} was {a}.", "{p} se fue temprano a casa porque estaba {a}."),
-    ("{p} did not come to work because {s} was {a}.", "{p} no vino al trabajo porque estaba {a}."),
+    (
+        "{p} went home early because {s} was {a}.",
+        "{p} se fue temprano a casa porque estaba {a}.",
+    ),
+    (
+        "{p} did not come to work because {s} was {a}.",
+        "{p} no vino al trabajo porque estaba {a}.",
+    ),
     ("{p} told us that {s} was {a}.", "{p} nos dijo que estaba {a}."),
     ("When {p} arrived, {s} was {a}.", "Cuando llegó {p}, estaba {a}."),
     ("{p} sat down because {s} was {a}.", "{p} se sentó porque estaba {a}."),
     ("{p} thinks that {s} is {a}.", "{p} cree que está {a}."),
     ("{p} was {a}, and {s} wanted to sleep.", "{p} estaba {a} y quería dormir."),
-    ("{p} explained to {q} that {s} was too {a} to help.",
-     "{p} le explicó a {q} que estaba demasiado {a} para ayudar."),
+    (
+        "{p} explained to {q} that {s} was too {a} to help.",
+        "{p} le explicó a {q} que estaba demasiado {a} para ayudar.",
+    ),
 ]
 NOBODY = [
     ("{S} was {a} and could not come.", "Estaba {a} y no pudo venir."),
     ("{S} is {a} because of the exam.", "Está {a} por el examen."),
-    ("{S} was so {a} that {s} forgot everything.", "Estaba tan {a} que se olvidó de todo."),
+    (
+        "{S} was so {a} that {s} forgot everything.",
+        "Estaba tan {a} que se olvidó de todo.",
+    ),
     ("{S} has been {a} since Monday.", "Está {a} desde el lunes."),
     ("{S} looked {a} when we saw {o}.", "Parecía {a} cuando {it} vimos."),
     ("{S} always arrives {a} in the evening.", "Siempre llega {a} por la noche."),
@@ -411,14 +826,26 @@ def sexes(rng: random.Random) -> Iterator[Pair]:
         for person in PEOPLE:
             for said, agrees in rng.sample(FEELS, 1 if person.said else 2):
                 given = other(person, rng)
-                yield written(en.format(p=person.en, q=given.en, s=("he", "she")[person.woman], a=said),
-                              es.format(p=person.es, q=given.es, a=agreeing(agrees, person.woman)))
+                yield written(
+                    en.format(
+                        p=person.en, q=given.en, s=("he", "she")[person.woman], a=said
+                    ),
+                    es.format(
+                        p=person.es, q=given.es, a=agreeing(agrees, person.woman)
+                    ),
+                )
     for en, es in NOBODY:
         for said, agrees in FEELS:
             for woman in (False, True):
                 yield written(
-                    en.format(S=("he", "she")[woman], s=("he", "she")[woman], o=("him", "her")[woman], a=said),
-                    es.format(a=agreeing(agrees, woman), it=("lo", "la")[woman]))
+                    en.format(
+                        S=("he", "she")[woman],
+                        s=("he", "she")[woman],
+                        o=("him", "her")[woman],
+                        a=said,
+                    ),
+                    es.format(a=agreeing(agrees, woman), it=("lo", "la")[woman]),
+                )
 
 
 # Words of two senses. Each line: English | Spanish; {p}: somebody, {t}: a time, {d}: a place
@@ -574,11 +1001,26 @@ The police found out that {p} was not at home. | La policía averiguó que {p} n
  {p} miró en el sótano para averiguar si la calefacción funcionaba.
 We will find out if the machine is still running. | Averiguaremos si la máquina sigue funcionando.
 """
-TIMES_SAID = [("yesterday", "ayer"), ("last night", "anoche"), ("this morning", "esta mañana"),
-              ("on Sunday", "el domingo"), ("last week", "la semana pasada"), ("in the evening", "por la tarde")]
-NOW_SAID = [("in the evening", "por la noche"), ("on Sundays", "los domingos"), ("in summer", "en verano")]
-PLACES_SAID = [("in the village", "del pueblo"), ("in the park", "del parque"), ("in the square", "de la plaza"),
-               ("in the garden", "del jardín"), ("in the harbour", "del puerto")]
+TIMES_SAID = [
+    ("yesterday", "ayer"),
+    ("last night", "anoche"),
+    ("this morning", "esta mañana"),
+    ("on Sunday", "el domingo"),
+    ("last week", "la semana pasada"),
+    ("in the evening", "por la tarde"),
+]
+NOW_SAID = [
+    ("in the evening", "por la noche"),
+    ("on Sundays", "los domingos"),
+    ("in summer", "en verano"),
+]
+PLACES_SAID = [
+    ("in the village", "del pueblo"),
+    ("in the park", "del parque"),
+    ("in the square", "de la plaza"),
+    ("in the garden", "del jardín"),
+    ("in the harbour", "del puerto"),
+]
 
 
 def senses(rng: random.Random) -> Iterator[Pair]:
@@ -600,9 +1042,22 @@ def senses(rng: random.Random) -> Iterator[Pair]:
             where = place[1]
             if not re.search(r"(el banco|El banco|libro|ordenador|hotel) \{d\}", es):
                 where = where.replace("del ", "en el ").replace("de la ", "en la ")
-            names = {"p": person.en, "pf": person.en, "pm": person.en, "t": time[0], "d": place[0]}
-            nombres = {"p": person.es, "pf": person.es, "pm": person.es, "t": time[1], "d": where,
-                       "o": "a" if person.woman else "o", "child": "pequeña" if person.woman else "pequeño"}
+            names = {
+                "p": person.en,
+                "pf": person.en,
+                "pm": person.en,
+                "t": time[0],
+                "d": place[0],
+            }
+            nombres = {
+                "p": person.es,
+                "pf": person.es,
+                "pm": person.es,
+                "t": time[1],
+                "d": where,
+                "o": "a" if person.woman else "o",
+                "child": "pequeña" if person.woman else "pequeño",
+            }
             pair = written(en.format(**names), es.format(**nombres))
             if pair not in seen:
                 seen.add(pair)
@@ -620,15 +1075,31 @@ def shown() -> list[str]:
     def gather(value: object) -> None:
         if isinstance(value, str):
             texts.add(value)
-        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        for one in (
+            value.values()
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else ()
+        ):
             gather(one)
 
-    for path in [assets / "examples.json", assets / "minimal_pairs.json", assets / "demonstrations.json",
-                 *(assets / "lessons").glob("*.json")]:
+    for path in [
+        assets / "examples.json",
+        assets / "minimal_pairs.json",
+        assets / "demonstrations.json",
+        *(assets / "lessons").glob("*.json"),
+    ]:
         if path.is_file():
             gather(json.loads(path.read_text(encoding="utf-8")))
-    for path in [assets / "lecture20.tsv", assets / "moments.txt", assets / "contexts.txt", assets / "alignments.tsv",
-                 assets / "alignments_es.tsv", HERE.parent / "tests" / "everyday.tsv"]:
+    for path in [
+        assets / "lecture20.tsv",
+        assets / "moments.txt",
+        assets / "contexts.txt",
+        assets / "alignments.tsv",
+        assets / "alignments_es.tsv",
+        HERE.parent / "tests" / "everyday.tsv",
+    ]:
         for line in path.read_text(encoding="utf-8").splitlines():
             texts.update(re.split(r"[\t|]", line)[:2])
     return [text for text in sorted(texts) if 3 <= len(text.split()) <= 30]
@@ -637,19 +1108,26 @@ def shown() -> list[str]:
 def far(pairs: list[Pair]) -> list[Pair]:
     """Those that stand near no sentence that is shown, on either side, with the weights of words in all that ships."""
     from xformer.parts.learned.ask import WORD, Index, plain, shipped
+
     near = set[int]()
     for side in (0, 1):
-        index = Index(shipped() + "".join("\t".join((*pair, "pattern")) + "\n" for pair in pairs).encode(), side)
+        index = Index(
+            shipped()
+            + "".join("\t".join((*pair, "pattern")) + "\n" for pair in pairs).encode(),
+            side,
+        )
         first = index.starts[-len(pairs)]  # what ships comes before
         words = index.words[first:]
         weights = index.weights[first:]
-        starts = index.starts[-len(pairs):] - first
+        starts = index.starts[-len(pairs) :] - first
         for text in shown():
             vector = np.zeros_like(index.idf)
             for word, count in Counter(WORD.findall(plain(text))).items():
                 at = index.ids.get(word, -1)
                 vector[at] = np.hypot(vector[at], count * index.idf[at])
-            cosines = np.add.reduceat(vector[words] * weights, starts) / (np.linalg.norm(vector) or 1)
+            cosines = np.add.reduceat(vector[words] * weights, starts) / (
+                np.linalg.norm(vector) or 1
+            )
             near.update(np.flatnonzero(cosines > NEAR).tolist())
     return [pair for i, pair in enumerate(pairs) if i not in near]
 
@@ -663,8 +1141,12 @@ def main() -> None:
         made += found
     kept = far([*dict.fromkeys(made)])
     rng.shuffle(kept)
-    OUT.write_bytes(lzma.compress("".join(f"{en}\t{es}\tpattern\n" for en, es in kept).encode()))
-    print(f"{OUT}: {len(kept):,} pairs; {len(made) - len(kept):,} stood near a sentence that is shown, or twice")
+    OUT.write_bytes(
+        lzma.compress("".join(f"{en}\t{es}\tpattern\n" for en, es in kept).encode())
+    )
+    print(
+        f"{OUT}: {len(kept):,} pairs; {len(made) - len(kept):,} stood near a sentence that is shown, or twice"
+    )
 
 
 if __name__ == "__main__":

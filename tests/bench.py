@@ -21,10 +21,20 @@ from xformer.ui.page import THEME
 
 FRONTEND = Path(gr.__file__).parent / "templates" / "frontend"
 # What Gradio's page looks like around its components: its own rules for all elements, and for its HTML.
-GLOBAL = re.search(r"assets/index-[\w-]+\.css", (FRONTEND / "index.html").read_text(encoding="utf-8"))[0]
-GRADIO = [GLOBAL, *(path.relative_to(FRONTEND).as_posix() for path in sorted(FRONTEND.glob("assets/Index-*.css"))
-                    if ".html-container" in path.read_text(encoding="utf-8"))]
-CONTAINER = re.search(r"gradio-container-[\d-]*\d", (FRONTEND / GLOBAL).read_text(encoding="utf-8"))[0]
+GLOBAL = re.search(
+    r"assets/index-[\w-]+\.css", (FRONTEND / "index.html").read_text(encoding="utf-8")
+)[0]
+GRADIO = [
+    GLOBAL,
+    *(
+        path.relative_to(FRONTEND).as_posix()
+        for path in sorted(FRONTEND.glob("assets/Index-*.css"))
+        if ".html-container" in path.read_text(encoding="utf-8")
+    ),
+]
+CONTAINER = re.search(
+    r"gradio-container-[\d-]*\d", (FRONTEND / GLOBAL).read_text(encoding="utf-8")
+)[0]
 
 PAGE = f"""<!DOCTYPE html><html lang="%s"><head><meta charset="utf-8"><title>Bench</title>
 <link rel="icon" href="data:,">
@@ -84,14 +94,26 @@ class Files(BaseHTTPRequestHandler):
             theme = "dark" if "dark" in query.split("&") else ""
             self.answer((PAGE % (language, theme)).encode(), "text/html", "no-store")
         elif path == "/style.css":
-            self.answer("\n".join(style.read_text(encoding="utf-8") for style in STYLES).encode(), "text/css")
+            self.answer(
+                "\n".join(
+                    style.read_text(encoding="utf-8") for style in STYLES
+                ).encode(),
+                "text/css",
+            )
         elif path == "/theme.css":
             self.answer(THEME._get_theme_css().encode(), "text/css")
         else:
             name = path.rpartition("/")[2]
-            file = FILES.get(path) or path.startswith("/scripts/") and SCRIPTS.get(name) or FRONTEND / "assets" / name
+            file = (
+                FILES.get(path)
+                or path.startswith("/scripts/")
+                and SCRIPTS.get(name)
+                or FRONTEND / "assets" / name
+            )
             if file.is_file():
-                self.answer(file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain")
+                self.answer(
+                    file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain"
+                )
             else:
                 self.send_error(404)
 
@@ -121,7 +143,10 @@ class Mounted:
 
     def show(self, value):
         """Give the script an answer; -> this, when the page is steady."""
-        self.page.evaluate("([number, value]) => mounted[number].show(value)", [self.number, plain(value)])
+        self.page.evaluate(
+            "([number, value]) => mounted[number].show(value)",
+            [self.number, plain(value)],
+        )
         settle(self.page)
         return self
 
@@ -132,12 +157,17 @@ class Mounted:
     @property
     def told(self):
         """The events that it has triggered so far, and their data."""
-        return [(name, data) for name, data in self.page.evaluate(f"mounted[{self.number}].told")]
+        return [
+            (name, data)
+            for name, data in self.page.evaluate(f"mounted[{self.number}].told")
+        ]
 
     def sent_late(self, name):
         """What Gradio sends of the last of several events of a name, if it waited for an answer to those before: the
         data that came with the first."""
-        return self.page.evaluate("([number, name]) => mounted[number].first[name]", [self.number, name])
+        return self.page.evaluate(
+            "([number, name]) => mounted[number].first[name]", [self.number, name]
+        )
 
 
 class Bench:
@@ -164,10 +194,18 @@ class Bench:
         width and theme."""
         if how or self.language is None:
             self.open(**how)
-        component = self.components[self.language][name] if isinstance(name, str) else name
-        number = self.page.evaluate("given => mount(given)", {
-            "classes": " ".join(component.elem_classes), "template": component.html_template,
-            "code": component.js_on_load, "value": plain(value)})
+        component = (
+            self.components[self.language][name] if isinstance(name, str) else name
+        )
+        number = self.page.evaluate(
+            "given => mount(given)",
+            {
+                "classes": " ".join(component.elem_classes),
+                "template": component.html_template,
+                "code": component.js_on_load,
+                "value": plain(value),
+            },
+        )
         settle(self.page)
         return Mounted(self.page, number)
 
@@ -178,26 +216,37 @@ class Bench:
 
     def run(self, script, function, *values):
         """Call a function that a script of assets/ exports, as others that stand on the page do."""
-        self.page.evaluate("([path, name, values]) => import(path).then(script => script[name](...values))",
-                           [address(script), function, plain(values)])
+        self.page.evaluate(
+            "([path, name, values]) => import(path).then(script => script[name](...values))",
+            [address(script), function, plain(values)],
+        )
         steady(self.page)
 
     def call(self, function, *values):
         """What a function of assets/page.js returns for these values."""
-        return self.page.evaluate("([name, values]) => ofPage[name](...values)", [function, plain(values)])
+        return self.page.evaluate(
+            "([name, values]) => ofPage[name](...values)", [function, plain(values)]
+        )
 
 
 def settle(page):
     """Wait until a page is steady, with the script of Plotly where a figure has begun to fetch it."""
     steady(page)
-    if page.evaluate("!window.Plotly && !!document.querySelector('script[src$=\"plotly.js\"]')"):
+    if page.evaluate(
+        "!window.Plotly && !!document.querySelector('script[src$=\"plotly.js\"]')"
+    ):
         page.wait_for_function("window.Plotly")
         steady(page)
 
 
 def plain(value):
     """A value as it comes out of JSON."""
-    return json.loads(json.dumps(value, default=lambda one: one.item() if hasattr(one, "item") else one.tolist()))
+    return json.loads(
+        json.dumps(
+            value,
+            default=lambda one: one.item() if hasattr(one, "item") else one.tolist(),
+        )
+    )
 
 
 def named(demo):

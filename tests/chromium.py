@@ -10,18 +10,44 @@ from tests import harness
 from tests.browser import evidence
 from tests.gate import folder_of
 
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
-                None)
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
 BROWSER = pytest.StashKey()  # where the running tests find their Chromium
 # What a browser of tests does not need: the lists of the address bar, two pages of a second's work for each window that
 # opens; and, as the last such list counts, what Playwright switches off itself.
 UNUSED = [
-    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect",
-    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable",
-    "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
-    "PreconnectToSearch", "ThirdPartyStoragePartitioning"]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", f"--disable-features={','.join(UNUSED)}"]
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    f"--disable-features={','.join(UNUSED)}",
+]
 
 
 def patience():
@@ -41,14 +67,17 @@ def pytest_runtest_setup(item):
 
 
 def pytest_runtest_call():
-    expect.set_options(timeout=patience())  # the app of the test has started by now, which tells how busy it is
+    # the app of the test has started by now, which tells how busy it is
+    expect.set_options(timeout=patience())
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
     if report.failed and BROWSER in item.config.stash:
-        evidence.leave(item.config.stash[BROWSER], folder_of(item.nodeid, item.config.rootpath))
+        evidence.leave(
+            item.config.stash[BROWSER], folder_of(item.nodeid, item.config.rootpath)
+        )
     return report
 
 

@@ -18,7 +18,12 @@ from tests import recorded_models
 from tests.gate import file_of
 from tests.harness import App
 from tests.hub_server import Hub
-from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.classifier import (
+    ClassifierConfig,
+    LanguageModel,
+    LanguageModelConfig,
+    TransformerClassifier,
+)
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
@@ -63,18 +68,30 @@ PAIRS = [
 
 
 REVIEWS = [
-    (1, "A wonderful film, funny and moving."), (0, "A dull film, long and boring."),
-    (1, "I loved every minute of it!"), (0, "I hated every minute of it!"),
-    (1, "The actors are great."), (0, "The actors are not great."),
-    (1, "Not bad at all, go and see it."), (0, "Bad. Do not go and see it."),
-    (1, "It's a clever story, beautifully told."), (0, "It's a stupid story, badly told."),
-    (1, "The best film of the year."), (0, "The worst film of the year."),
+    (1, "A wonderful film, funny and moving."),
+    (0, "A dull film, long and boring."),
+    (1, "I loved every minute of it!"),
+    (0, "I hated every minute of it!"),
+    (1, "The actors are great."),
+    (0, "The actors are not great."),
+    (1, "Not bad at all, go and see it."),
+    (0, "Bad. Do not go and see it."),
+    (1, "It's a clever story, beautifully told."),
+    (0, "It's a stupid story, badly told."),
+    (1, "The best film of the year."),
+    (0, "The worst film of the year."),
 ]
 
 
 # Fixtures by which a test starts the app, or commands in processes of their own.
-MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow",
-          "installed": "full"}
+MARKED = {
+    "served": "server",
+    "public": "server",
+    "guarded": "server",
+    "start": "server",
+    "client": "slow",
+    "installed": "full",
+}
 
 
 def longest_first(items, seconds):
@@ -88,7 +105,11 @@ def longest_first(items, seconds):
 def leave_out_the_longest(config, items):
     """Leave out what `make full` and `make night` run, where no marks are named."""
     if not config.option.markexpr:
-        longest = [item for item in items if item.get_closest_marker("full") or item.get_closest_marker("night")]
+        longest = [
+            item
+            for item in items
+            if item.get_closest_marker("full") or item.get_closest_marker("night")
+        ]
         items[:] = [item for item in items if item not in longest]
         config.hook.pytest_deselected(items=longest)
 
@@ -100,7 +121,9 @@ def pytest_collection_modifyitems(config, items):
         for fixture in MARKED.keys() & {*item.fixturenames}:
             item.add_marker(MARKED[fixture])
     leave_out_the_longest(config, items)
-    longest_first(items, json.loads((Path(__file__).parent / "seconds.json").read_text()))
+    longest_first(
+        items, json.loads((Path(__file__).parent / "seconds.json").read_text())
+    )
 
 
 def pytest_runtest_setup():
@@ -118,14 +141,25 @@ def pairs():
 @pytest.fixture(scope="session")
 def tokenizer():
     """A vocabulary of 150 pieces."""
-    return Tokenizer.train((sentence for pair in PAIRS for sentence in pair), vocab_size=150, threads=1)
+    return Tokenizer.train(
+        (sentence for pair in PAIRS for sentence in pair), vocab_size=150, threads=1
+    )
 
 
 def random_model(norm, tokenizer, **more):
     torch.manual_seed(0)
-    shape = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0, "max_length": 64, **more}
+    shape = {
+        "d_model": 32,
+        "n_heads": 4,
+        "n_layers": 2,
+        "d_ff": 64,
+        "dropout": 0.0,
+        "max_length": 64,
+        **more,
+    }
     model = Transformer(Config(vocab_size=len(tokenizer), norm=norm, **shape))
-    with torch.no_grad():  # biases and normalisations start at 0 and 1, which would hide mistakes with them
+    # biases and normalisations start at 0 and 1, which would hide mistakes with them
+    with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
@@ -156,8 +190,14 @@ def learn_by_heart(model, pairs, steps, rate=3e-3):
     source = pad([[*english, EOS] for english, _ in pairs])
     target = pad([[BOS, *spanish] for _, spanish in pairs])
     wanted = pad([[*spanish, EOS] for _, spanish in pairs])
-    return descend(model, lambda: torch.nn.functional.cross_entropy(
-        model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD), steps, rate)
+    return descend(
+        model,
+        lambda: torch.nn.functional.cross_entropy(
+            model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD
+        ),
+        steps,
+        rate,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -177,11 +217,25 @@ def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
     """Folder of a checkpoint: pre-norm, two layers of four heads, `learned_pairs` known by heart. Do not write to it;
     copy it with `shutil.copytree`."""
     torch.manual_seed(1)
-    model = Transformer(Config(vocab_size=len(tokenizer), d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0,
-                               max_length=128))
-    ids = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in learned_pairs]
+    model = Transformer(
+        Config(
+            vocab_size=len(tokenizer),
+            d_model=32,
+            n_heads=4,
+            n_layers=2,
+            d_ff=64,
+            dropout=0.0,
+            max_length=128,
+        )
+    )
+    ids = [
+        (tokenizer.encode(english), tokenizer.encode(spanish))
+        for english, spanish in learned_pairs
+    ]
     loss = learn_by_heart(model, ids, steps=120)
-    assert loss < 0.05, f"the eight sentences are not known by heart: a loss of {loss:.3f} a piece"
+    assert loss < 0.05, (
+        f"the eight sentences are not known by heart: a loss of {loss:.3f} a piece"
+    )
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny-en-es"
     checkpoint.save(folder, model, tokenizer, {"step": 120, "loss": round(loss, 4)})
     return folder
@@ -191,7 +245,15 @@ def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
 def other_checkpoint(tmp_path_factory, tokenizer) -> Path:
     """Folder of a checkpoint of another shape that has learned nothing: post-norm, three and one layers of six heads.
     Do not write to it."""
-    model = random_model("post", tokenizer, d_model=48, n_heads=6, n_layers=3, n_decoder_layers=1, max_length=192)
+    model = random_model(
+        "post",
+        tokenizer,
+        d_model=48,
+        n_heads=6,
+        n_layers=3,
+        n_decoder_layers=1,
+        max_length=192,
+    )
     folder = tmp_path_factory.mktemp("checkpoints") / "other-shape"
     checkpoint.save(folder, model, tokenizer, {})
     return folder
@@ -200,7 +262,11 @@ def other_checkpoint(tmp_path_factory, tokenizer) -> Path:
 @pytest.fixture(scope="module")
 def shipped():
     """The translation model that ships."""
-    with closing(Service.open(Path(__file__).resolve().parent.parent / "checkpoints" / "en-es", "cpu")) as service:
+    with closing(
+        Service.open(
+            Path(__file__).resolve().parent.parent / "checkpoints" / "en-es", "cpu"
+        )
+    ) as service:
         yield service
 
 
@@ -213,15 +279,25 @@ def reviews():
 @pytest.fixture(scope="session")
 def review_tokenizer():
     """A vocabulary of 120 pieces, without capitals, of the reviews and the sentences."""
-    return Tokenizer.train([text for _, text in REVIEWS] + [english for english, _ in PAIRS], 120, threads=1,
-                           fold_case=True)
+    return Tokenizer.train(
+        [text for _, text in REVIEWS] + [english for english, _ in PAIRS],
+        120,
+        threads=1,
+        fold_case=True,
+    )
 
 
 def learn_labels(model, tokenizer, rows, steps):
     """Descent on one batch of texts; returns the last loss a text."""
-    tokens = pad([encode(tokenizer, text, model.config.max_length)[0] for _, text in rows])
+    tokens = pad(
+        [encode(tokenizer, text, model.config.max_length)[0] for _, text in rows]
+    )
     labels = torch.tensor([label for label, _ in rows])
-    return descend(model, lambda: torch.nn.functional.cross_entropy(model(tokens).logits, labels), steps)
+    return descend(
+        model,
+        lambda: torch.nn.functional.cross_entropy(model(tokens).logits, labels),
+        steps,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -235,12 +311,26 @@ def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
     """Folder of a classifier, two layers of four heads, that knows the twelve reviews by heart and reads 24 pieces at
     most. Do not write to it; copy it with `shutil.copytree`."""
     torch.manual_seed(1)
-    model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=4, n_layers=2,
-                                                   d_ff=64, dropout=0.0, max_length=24, temperature=2.0))
+    model = TransformerClassifier(
+        ClassifierConfig(
+            vocab_size=len(review_tokenizer),
+            d_model=32,
+            n_heads=4,
+            n_layers=2,
+            d_ff=64,
+            dropout=0.0,
+            max_length=24,
+            temperature=2.0,
+        )
+    )
     loss = learn_labels(model, review_tokenizer, REVIEWS, steps=80)
-    assert loss < 0.05, f"the reviews are not known by heart: a loss of {loss:.3f} a text"
+    assert loss < 0.05, (
+        f"the reviews are not known by heart: a loss of {loss:.3f} a text"
+    )
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny-sentiment"
-    checkpoint.save(folder, model, review_tokenizer, {"step": 80, "loss": round(loss, 4)})
+    checkpoint.save(
+        folder, model, review_tokenizer, {"step": 80, "loss": round(loss, 4)}
+    )
     return folder
 
 
@@ -249,16 +339,34 @@ def tiny_writer(tmp_path_factory, review_tokenizer) -> Path:
     """Folder of a language model of the shape of `tiny_classifier`, but with a causal mask as all of its kind, that
     knows the twelve reviews by heart. Do not write to it."""
     torch.manual_seed(2)
-    model = LanguageModel(LanguageModelConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=4, n_layers=2,
-                                              d_ff=64, dropout=0.0, max_length=48))
+    model = LanguageModel(
+        LanguageModelConfig(
+            vocab_size=len(review_tokenizer),
+            d_model=32,
+            n_heads=4,
+            n_layers=2,
+            d_ff=64,
+            dropout=0.0,
+            max_length=48,
+        )
+    )
     rows = [[BOS, *review_tokenizer.encode(text), EOS] for _, text in REVIEWS]
     given = pad([row[:-1] for row in rows])
     wanted = pad([row[1:] for row in rows])
-    loss = descend(model, lambda: torch.nn.functional.cross_entropy(
-        model(given).flatten(0, 1), wanted.flatten(), ignore_index=PAD), 120)
-    assert loss < 0.5, f"the reviews are not known by heart: a loss of {loss:.3f} a piece"
+    loss = descend(
+        model,
+        lambda: torch.nn.functional.cross_entropy(
+            model(given).flatten(0, 1), wanted.flatten(), ignore_index=PAD
+        ),
+        120,
+    )
+    assert loss < 0.5, (
+        f"the reviews are not known by heart: a loss of {loss:.3f} a piece"
+    )
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny-lm"
-    checkpoint.save(folder, model, review_tokenizer, {"step": 120, "loss": round(loss, 4)})
+    checkpoint.save(
+        folder, model, review_tokenizer, {"step": 120, "loss": round(loss, 4)}
+    )
     return folder
 
 
@@ -269,15 +377,24 @@ def writer(tiny_writer):
 
 
 MEASURED = {
-    "calibration": {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
-                    "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
-                             {"count": 80, "confidence": 0.9, "accuracy": 0.95}]}}
+    "calibration": {
+        "temperature": 2.0,
+        "error": 0.031,
+        "error_before": 0.1,
+        "bins": [
+            {"count": 20, "confidence": 0.6, "accuracy": 0.5},
+            {"count": 80, "confidence": 0.9, "accuracy": 0.95},
+        ],
+    }
+}
 
 
 @pytest.fixture(scope="session")
 def measured_classifier(tiny_classifier, tmp_path_factory) -> Path:
     """Folder of `tiny_classifier` with measurements to draw."""
-    folder = shutil.copytree(tiny_classifier, tmp_path_factory.mktemp("classifier") / "measured")
+    folder = shutil.copytree(
+        tiny_classifier, tmp_path_factory.mktemp("classifier") / "measured"
+    )
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps({**metrics, **MEASURED}))
     return folder
@@ -292,21 +409,43 @@ def generation_checkpoints(tmp_path_factory, tokenizer):
 @pytest.fixture
 def generations(tiny_checkpoint, generation_checkpoints):
     """The models of a page that compares the four generations."""
-    with closing(Models(Service.open(tiny_checkpoint, "cpu"), generation_checkpoints, "cpu")) as running:
+    with closing(
+        Models(Service.open(tiny_checkpoint, "cpu"), generation_checkpoints, "cpu")
+    ) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def served(tiny_checkpoint, other_checkpoint, measured_classifier, tiny_writer, generation_checkpoints,
-           tmp_path_factory):
+def served(
+    tiny_checkpoint,
+    other_checkpoint,
+    measured_classifier,
+    tiny_writer,
+    generation_checkpoints,
+    tmp_path_factory,
+):
     """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it. Where
     `make page` has started one, TEST_SERVER names it."""
     if address := os.environ.get("TEST_SERVER"):
         yield SimpleNamespace(address=address)
         return
-    more = [argument for folder in generation_checkpoints.values() for argument in ("--checkpoint", folder)]
-    with App(tmp_path_factory.mktemp("served"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
-             *more, "--sentiment", measured_classifier, "--language-model", tiny_writer) as app:
+    more = [
+        argument
+        for folder in generation_checkpoints.values()
+        for argument in ("--checkpoint", folder)
+    ]
+    with App(
+        tmp_path_factory.mktemp("served"),
+        "--checkpoint",
+        tiny_checkpoint,
+        "--checkpoint",
+        other_checkpoint,
+        *more,
+        "--sentiment",
+        measured_classifier,
+        "--language-model",
+        tiny_writer,
+    ) as app:
         yield app
 
 
@@ -318,8 +457,17 @@ def address(served):
 @pytest.fixture(scope="session")
 def public(tiny_checkpoint, other_checkpoint, tiny_classifier, tmp_path_factory):
     """The address of a page whose visitors may choose among two models only, and which is an MCP server too."""
-    with App(tmp_path_factory.mktemp("public"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
-             "--sentiment", tiny_classifier, "--no-any-model", "--mcp") as app:
+    with App(
+        tmp_path_factory.mktemp("public"),
+        "--checkpoint",
+        tiny_checkpoint,
+        "--checkpoint",
+        other_checkpoint,
+        "--sentiment",
+        tiny_classifier,
+        "--no-any-model",
+        "--mcp",
+    ) as app:
         yield app.address
 
 
@@ -327,9 +475,19 @@ def public(tiny_checkpoint, other_checkpoint, tiny_classifier, tmp_path_factory)
 def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
     """The app behind a password (of the user ada: “a b:c”), asked for a public link that cannot be made."""
     nobody_listens = "http://127.0.0.1:9"
-    with App(tmp_path_factory.mktemp("guarded"), "--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier,
-             "--auth", "ada:a b:c", "--share", ready="No public link", HTTPS_PROXY=nobody_listens,
-             https_proxy=nobody_listens) as app:
+    with App(
+        tmp_path_factory.mktemp("guarded"),
+        "--checkpoint",
+        tiny_checkpoint,
+        "--sentiment",
+        tiny_classifier,
+        "--auth",
+        "ada:a b:c",
+        "--share",
+        ready="No public link",
+        HTTPS_PROXY=nobody_listens,
+        https_proxy=nobody_listens,
+    ) as app:
         yield app
 
 
@@ -337,7 +495,9 @@ def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
 def start(tmp_path_factory):
     """`start(*flags, program=None, command=None, **environment)`: an App, which ends with the tests of its module."""
     with ExitStack() as started:
-        yield lambda *flags, **more: started.enter_context(App(tmp_path_factory.mktemp("app"), *flags, **more))
+        yield lambda *flags, **more: started.enter_context(
+            App(tmp_path_factory.mktemp("app"), *flags, **more)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -364,10 +524,12 @@ def server():
 
 def endless(stopped):
     """A search that does not end, in place of `service.translating`; `stopped` is set when it is given up."""
+
     def search(*_):
         try:
             while True:
                 yield
         finally:
             stopped.set()
+
     return search

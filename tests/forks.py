@@ -21,8 +21,10 @@ from tests.harness import ROOT
 def become(arguments, program, folder, environment):
     """Be the app, as a process of its own would be."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, how, buffering=1, closefd=False, encoding="utf-8")
-                                         for number, how in enumerate("rww"))
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, how, buffering=1, closefd=False, encoding="utf-8")
+        for number, how in enumerate("rww")
+    )
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -61,7 +63,10 @@ def main():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how an app ended
     for line in sys.stdin:
         asked = json.loads(line)
-        pipes = [os.open(asked.pop(name), how) for name, how in (("input", os.O_RDONLY), ("output", os.O_WRONLY))]
+        pipes = [
+            os.open(asked.pop(name), how)
+            for name, how in (("input", os.O_RDONLY), ("output", os.O_WRONLY))
+        ]
         print(fork(pipes, **asked), flush=True)
         for pipe in pipes:
             os.close(pipe)

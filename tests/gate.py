@@ -22,9 +22,11 @@ from textwrap import indent
 
 import pytest
 
-SECONDS = Path("tests", "seconds.json")  # what each file of tests took in a whole run, and each test above SLOW
+# what each file of tests took in a whole run, and each test above SLOW
+SECONDS = Path("tests", "seconds.json")
 SLOW = 2  # seconds that a test may take that is no journey; CONTRIBUTING.md
-RESULTS = "TEST_RESULTS"  # the variable that names the folder of what failed tests leave
+# the variable that names the folder of what failed tests leave
+RESULTS = "TEST_RESULTS"
 MOST = 5  # journeys that are tried again; more do not fail because the machine is busy
 
 
@@ -57,15 +59,20 @@ class Failure:
 
     def told(self):
         """How the second try went, in a line."""
-        return (f"{'Passed' if self.passed else 'Failed'} when tried again: {self.test} "
-                f"(load average {self.load} when it failed, {self.load_then} then)")
+        return (
+            f"{'Passed' if self.passed else 'Failed'} when tried again: {self.test} "
+            f"(load average {self.load} when it failed, {self.load_then} then)"
+        )
 
     def written(self, root):
         """The same with all that is known of the failure, in Markdown."""
         parts = [f"## {self.test}", self.told()]
         for path in sorted(folder_of(self.test, root).glob("*")):
-            parts.append(f"{path.stem} waited for: `{path.read_text(encoding='utf-8')}`" if path.suffix == ".json"
-                         else str(path.relative_to(root)))
+            parts.append(
+                f"{path.stem} waited for: `{path.read_text(encoding='utf-8')}`"
+                if path.suffix == ".json"
+                else str(path.relative_to(root))
+            )
         return "\n\n".join([*parts, indent("\n".join(self.texts), " " * 4)])
 
 
@@ -91,9 +98,12 @@ class Record:
         if report.when == "call" and report.duration > SLOW:
             self.seconds[report.nodeid] = report.duration
         if report.failed:
-            failure = self.failures.setdefault(report.nodeid, Failure(report.nodeid, report.nodeid, load()))
+            failure = self.failures.setdefault(
+                report.nodeid, Failure(report.nodeid, report.nodeid, load())
+            )
             failure.texts.append(report.longreprtext)
-            if report.when == "teardown":  # what is shared by tests complains at the end of the last of them
+            # what is shared by tests complains at the end of the last of them
+            if report.when == "teardown":
                 failure.again = file
 
     def pytest_sessionfinish(self, session):
@@ -102,7 +112,11 @@ class Record:
     def journeys(self, folder):
         """The failures that deserve a second try; none where anything else is wrong."""
         found = [*self.failures.values()]
-        fair = self.whole and len(found) <= MOST and all(one.test.startswith(f"{folder}/") for one in found)
+        fair = (
+            self.whole
+            and len(found) <= MOST
+            and all(one.test.startswith(f"{folder}/") for one in found)
+        )
         return found if fair else []
 
 
@@ -110,8 +124,12 @@ def try_again(failure, record):
     """Run a test alone, in a process of its own."""
     marks = ["-m", record.marks] if record.marks else []
     failure.load_then = load()
-    ran = subprocess.run([sys.executable, "-m", "pytest", "-n", "0", *marks, failure.again], cwd=record.root,
-                         env={**os.environ, RESULTS: "test-results/second-try"}, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", *marks, failure.again],
+        cwd=record.root,
+        env={**os.environ, RESULTS: "test-results/second-try"},
+        check=False,
+    )
     failure.passed = ran.returncode == 0
 
 
@@ -119,18 +137,42 @@ def measure(record):
     """Note the seconds of the files that were run and of their slow tests, and forget those of files that are gone."""
     path = record.root / SECONDS
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    known = {name: seconds for name, seconds in known.items() if file_of(name) not in record.seconds}
+    known = {
+        name: seconds
+        for name, seconds in known.items()
+        if file_of(name) not in record.seconds
+    }
     known |= {name: round(seconds, 1) for name, seconds in record.seconds.items()}
-    here = {name: known[name] for name in sorted(known) if (record.root / file_of(name)).is_file()}
+    here = {
+        name: known[name]
+        for name in sorted(known)
+        if (record.root / file_of(name)).is_file()
+    }
     path.write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
 
 
 def arguments(argv):
-    parser = argparse.ArgumentParser(prog="python -m tests.gate", allow_abbrev=False,
-                                     description="Run pytest, and a second time the few journeys that failed.")
-    parser.add_argument("--beside", metavar="COMMAND", help="run this at the same time; it has to succeed too")
-    parser.add_argument("--journeys", metavar="FOLDER", default="tests/browser", help="default: %(default)s")
-    parser.add_argument("--measure", action="store_true", help=f"note the seconds of each file in {SECONDS}")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.gate",
+        allow_abbrev=False,
+        description="Run pytest, and a second time the few journeys that failed.",
+    )
+    parser.add_argument(
+        "--beside",
+        metavar="COMMAND",
+        help="run this at the same time; it has to succeed too",
+    )
+    parser.add_argument(
+        "--journeys",
+        metavar="FOLDER",
+        default="tests/browser",
+        help="default: %(default)s",
+    )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help=f"note the seconds of each file in {SECONDS}",
+    )
     return parser.parse_known_args(argv)
 
 
@@ -139,13 +181,22 @@ def main(argv=None):
     given, others = arguments(argv)
     record = Record()
     shutil.rmtree("test-results", ignore_errors=True)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what one of many processes has compiled, others need not
-    beside = given.beside and subprocess.Popen(shlex.split(given.beside), text=True, stdout=subprocess.PIPE,
-                                               stderr=subprocess.STDOUT)
+    # what one of many processes has compiled, others need not
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    beside = given.beside and subprocess.Popen(
+        shlex.split(given.beside),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     status = int(pytest.main(others, plugins=[record]))
     if given.measure:
         measure(record)
-    again = record.journeys(given.journeys) if status == pytest.ExitCode.TESTS_FAILED else []
+    again = (
+        record.journeys(given.journeys)
+        if status == pytest.ExitCode.TESTS_FAILED
+        else []
+    )
     for failure in again:
         try_again(failure, record)
     if again and all(one.passed for one in again):
@@ -156,9 +207,16 @@ def main(argv=None):
     if again:
         path = record.root / "test-results" / "second-try.md"
         path.parent.mkdir(exist_ok=True)
-        path.write_text("\n\n".join(["# Tried again", *(one.written(record.root) for one in again)]) + "\n",
-                        encoding="utf-8")
-        print(*(one.told() for one in again), f"Why they failed: {path.relative_to(record.root)}", sep="\n")
+        path.write_text(
+            "\n\n".join(["# Tried again", *(one.written(record.root) for one in again)])
+            + "\n",
+            encoding="utf-8",
+        )
+        print(
+            *(one.told() for one in again),
+            f"Why they failed: {path.relative_to(record.root)}",
+            sep="\n",
+        )
     return status
 
 

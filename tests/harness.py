@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 READY = "Running on local URL"  # what Gradio says when the page can be visited
 PATIENCE = 120  # seconds to wait at least for a line that the app is to print
-LONGEST_START = 600  # seconds that an app may take to start: 20 of a processor, which others may keep busy
+# seconds that an app may take to start: 20 of a processor, which others may keep busy
+LONGEST_START = 600
 starts = [0.0]  # seconds that the apps of this process took to start
 
 
@@ -58,16 +59,28 @@ class Forked:
 
     def __init__(self, arguments, program, folder, environment):
         if Forked.server is None:
-            kept = tempfile.mkdtemp(prefix="forks")  # Hugging Face's library looks at its folder as it is loaded
+            # Hugging Face's library looks at its folder as it is loaded
+            kept = tempfile.mkdtemp(prefix="forks")
             atexit.register(shutil.rmtree, kept, ignore_errors=True)
             Forked.server = subprocess.Popen(
-                [sys.executable, "-m", "tests.forks"], cwd=ROOT, text=True, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, env={**os.environ, "HF_HOME": kept})
+                [sys.executable, "-m", "tests.forks"],
+                cwd=ROOT,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "HF_HOME": kept},
+            )
             atexit.register(Forked.end)
         its_input, own_input = os.pipe()
         own_output, its_output = os.pipe()
-        asked = {"arguments": arguments, "program": program, "folder": str(folder), "environment": environment,
-                 "input": f"/proc/{os.getpid()}/fd/{its_input}", "output": f"/proc/{os.getpid()}/fd/{its_output}"}
+        asked = {
+            "arguments": arguments,
+            "program": program,
+            "folder": str(folder),
+            "environment": environment,
+            "input": f"/proc/{os.getpid()}/fd/{its_input}",
+            "output": f"/proc/{os.getpid()}/fd/{its_output}",
+        }
         Forked.server.stdin.write(json.dumps(asked) + "\n")
         Forked.server.stdin.flush()
         self.pid = int(Forked.server.stdout.readline())
@@ -105,7 +118,9 @@ class App:
     inside `folder`.
     """
 
-    def __init__(self, folder, *flags, program=None, command=None, ready=READY, **environment):
+    def __init__(
+        self, folder, *flags, program=None, command=None, ready=READY, **environment
+    ):
         self.folder = Path(folder)
         port = free_port()
         began = time.monotonic()
@@ -114,25 +129,44 @@ class App:
         temporary = self.folder / "temporary"
         work.mkdir(parents=True)
         temporary.mkdir()
-        environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
-                       "TMPDIR": str(temporary), "GRADIO_TEMP_DIR": str(temporary / "gradio"),
-                       "HF_HOME": str(temporary / "hub"), **environment}
+        environment = {
+            **os.environ,
+            "GRADIO_SERVER_PORT": str(port),
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUNBUFFERED": "1",
+            "TMPDIR": str(temporary),
+            "GRADIO_TEMP_DIR": str(temporary / "gradio"),
+            "HF_HOME": str(temporary / "hub"),
+            **environment,
+        }
         arguments = [*([program] if program else []), *map(str, flags)]
         if command is None and sys.platform == "linux":
             self.process = Forked(arguments, bool(program), work, environment)
         else:
-            own = [sys.executable, *(["-m", "tests.programs"] if program else [str(ROOT / "app.py")])]
+            own = [
+                sys.executable,
+                *(["-m", "tests.programs"] if program else [str(ROOT / "app.py")]),
+            ]
             self.process = subprocess.Popen(
-                [*(command or own), *arguments], cwd=work, text=True, env=environment,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                [*(command or own), *arguments],
+                cwd=work,
+                text=True,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
         self.said = []  # all lines so far
-        self._unread = queue.SimpleQueue()  # those that nobody has waited for yet; None when it has ended
+        # those that nobody has waited for yet; None when it has ended
+        self._unread = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         try:
             said = self.wait_for(ready, LONGEST_START)
             starts.append(time.monotonic() - began)
-            assert ready != READY or str(port) in said, "GRADIO_SERVER_PORT is not honoured"
+            assert ready != READY or str(port) in said, (
+                "GRADIO_SERVER_PORT is not honoured"
+            )
         except AssertionError:
             self.close()
             raise
@@ -150,10 +184,14 @@ class App:
             try:
                 line = self._unread.get(timeout=seconds)
             except queue.Empty:
-                raise AssertionError(f"the app did not say {beginning!r} in {seconds} s:\n{self.log}") from None
+                raise AssertionError(
+                    f"the app did not say {beginning!r} in {seconds} s:\n{self.log}"
+                ) from None
             if line is None:
                 self._unread.put(None)  # for whoever waits next
-                raise AssertionError(f"the app ended and never said {beginning!r}:\n{self.log}")
+                raise AssertionError(
+                    f"the app ended and never said {beginning!r}:\n{self.log}"
+                )
             if line.lstrip("* ").startswith(beginning):
                 return line.strip()
 
@@ -186,11 +224,21 @@ class Copies(App):
     """Copies and their proxy."""
 
     def __init__(self, folder, *flags, count=2):
-        super().__init__(folder, str(count), "--", *flags, command=[sys.executable, ROOT / "hosting" / "copies.py"])
+        super().__init__(
+            folder,
+            str(count),
+            "--",
+            *flags,
+            command=[sys.executable, ROOT / "hosting" / "copies.py"],
+        )
 
     def number(self, name):
         """The number of the newest process of a copy."""
-        return int(re.findall(rf"{name} (?:is|ended and is started again:) process (\d+)", self.log)[-1])
+        return int(
+            re.findall(
+                rf"{name} (?:is|ended and is started again:) process (\d+)", self.log
+            )[-1]
+        )
 
     def kill(self, name):
         os.kill(self.number(name), signal.SIGKILL)

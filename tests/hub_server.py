@@ -25,12 +25,15 @@ class Repository:
     variables: dict = field(default_factory=dict)  # of the environment of a Space
     commits: dict = field(default_factory=dict)  # commit → path → content
     branches: dict = field(default_factory=dict)  # branch or tag → commit
-    proposals: list = field(default_factory=list)  # (number, author, title) of open pull requests
+    # (number, author, title) of open pull requests
+    proposals: list = field(default_factory=list)
 
     def commit(self, files, branch="main"):
         tree = {**self.commits.get(self.branches.get(branch), {}), **files}
         tree = {path: content for path, content in tree.items() if content is not None}
-        name = hashlib.sha1(repr((len(self.commits), sorted(tree))).encode()).hexdigest()
+        name = hashlib.sha1(
+            repr((len(self.commits), sorted(tree))).encode()
+        ).hexdigest()
         self.commits[name] = tree
         self.branches[branch] = name
         return name
@@ -54,7 +57,9 @@ class Hub(ThreadingHTTPServer):
         self.large = {}
         self.log = []
         self.faults = []
-        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         self.thread.start()
 
     def requests(self):
@@ -129,16 +134,23 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def refuse(self, status, code=None):
-        self.answer({"error": code or status}, status, {"X-Error-Code": code} if code else {})
+        self.answer(
+            {"error": code or status}, status, {"X-Error-Code": code} if code else {}
+        )
 
     def may(self, repository):
-        return not repository.private or self.headers.get("Authorization") == f"Bearer {self.server.token}"
+        return (
+            not repository.private
+            or self.headers.get("Authorization") == f"Bearer {self.server.token}"
+        )
 
     def repository(self, name):
         """The repository, or None after it was said that there is none; the Hub says 401 to who has no token."""
         found = self.server.repositories.get(name)
         if found is None or not self.may(found):
-            self.refuse(404 if self.headers.get("Authorization") else 401, "RepoNotFound")
+            self.refuse(
+                404 if self.headers.get("Authorization") else 401, "RepoNotFound"
+            )
             return None
         return found
 
@@ -147,9 +159,18 @@ class Handler(BaseHTTPRequestHandler):
         if repository is None:
             return
         if rest[:1] == ["preupload"]:
-            self.answer({"files": [{"path": file["path"], "shouldIgnore": False,
-                                    "uploadMode": "lfs" if file["size"] >= SMALL else "regular"}
-                                   for file in json.loads(self.body)["files"]]})
+            self.answer(
+                {
+                    "files": [
+                        {
+                            "path": file["path"],
+                            "shouldIgnore": False,
+                            "uploadMode": "lfs" if file["size"] >= SMALL else "regular",
+                        }
+                        for file in json.loads(self.body)["files"]
+                    ]
+                }
+            )
         elif rest[:1] == ["branch"]:
             if self.writer():
                 repository.branches.setdefault(rest[1], repository.branches["main"])
@@ -158,24 +179,60 @@ class Handler(BaseHTTPRequestHandler):
             self.commit(name, repository, "/".join(rest[1:]), "create_pr=1" in query)
         elif rest == ["discussions"]:
             asked = parse_qs(query).get("author", [None])[0]
-            found = [{"num": number, "title": title, "status": "open", "isPullRequest": True,
-                      "author": {"name": author}, "createdAt": "2023-05-01T12:00:00.000Z",
-                      "repo": {"name": name, "type": "model"}}
-                     for number, author, title in repository.proposals if asked in (None, author)]
-            self.answer({"discussions": found, "count": len(found), "start": 0, "numClosedDiscussions": 0})
+            found = [
+                {
+                    "num": number,
+                    "title": title,
+                    "status": "open",
+                    "isPullRequest": True,
+                    "author": {"name": author},
+                    "createdAt": "2023-05-01T12:00:00.000Z",
+                    "repo": {"name": name, "type": "model"},
+                }
+                for number, author, title in repository.proposals
+                if asked in (None, author)
+            ]
+            self.answer(
+                {
+                    "discussions": found,
+                    "count": len(found),
+                    "start": 0,
+                    "numClosedDiscussions": 0,
+                }
+            )
         elif rest == ["variables"]:
             self.variables(repository)
         elif rest[:1] == ["tree"]:
-            self.answer([{"type": "file", "path": path, "size": len(content), "oid": git_name(content)}
-                         for path, content in repository.commits[repository.find(rest[1])].items()])
+            self.answer(
+                [
+                    {
+                        "type": "file",
+                        "path": path,
+                        "size": len(content),
+                        "oid": git_name(content),
+                    }
+                    for path, content in repository.commits[
+                        repository.find(rest[1])
+                    ].items()
+                ]
+            )
         elif rest[:1] in ([], ["revision"]):
             revision = "/".join(rest[1:]) or "main"
             commit = repository.find(revision)
             if commit is None:
                 self.refuse(404, "RevisionNotFound")
             else:
-                self.answer({"id": name, "sha": commit, "private": repository.private, "siblings": [
-                    self.sibling(path, content) for path, content in repository.commits[commit].items()]})
+                self.answer(
+                    {
+                        "id": name,
+                        "sha": commit,
+                        "private": repository.private,
+                        "siblings": [
+                            self.sibling(path, content)
+                            for path, content in repository.commits[commit].items()
+                        ],
+                    }
+                )
         else:
             self.refuse(404)
 
@@ -187,13 +244,22 @@ class Handler(BaseHTTPRequestHandler):
             repository.variables[wanted["key"]] = wanted["value"]
         elif self.command == "DELETE":
             del repository.variables[wanted["key"]]
-        self.answer({key: {"key": key, "value": value} for key, value in repository.variables.items()})
+        self.answer(
+            {
+                key: {"key": key, "value": value}
+                for key, value in repository.variables.items()
+            }
+        )
 
     @staticmethod
     def sibling(path, content):
         found = {"rfilename": path, "size": len(content), "blobId": git_name(content)}
         if len(content) >= SMALL:
-            found["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
+            found["lfs"] = {
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "size": len(content),
+                "pointerSize": 134,
+            }
         return found
 
     def writer(self):
@@ -212,15 +278,30 @@ class Handler(BaseHTTPRequestHandler):
         if name in self.server.repositories:
             self.answer({"error": "exists", "url": f"{self.server.url}/{name}"}, 409)
             return
-        repository = self.server.repositories[name] = Repository(wanted.get("visibility") == "private")
+        repository = self.server.repositories[name] = Repository(
+            wanted.get("visibility") == "private"
+        )
         repository.commit({".gitattributes": b""})
         self.answer({"url": f"{self.server.url}/{name}"})
 
     def batch(self):
         if self.writer():
-            self.answer({"transfer": "basic", "objects": [
-                {**wanted, "actions": {"upload": {"href": f"{self.server.url}/large/{wanted['oid']}"}}}
-                for wanted in json.loads(self.body)["objects"]]})
+            self.answer(
+                {
+                    "transfer": "basic",
+                    "objects": [
+                        {
+                            **wanted,
+                            "actions": {
+                                "upload": {
+                                    "href": f"{self.server.url}/large/{wanted['oid']}"
+                                }
+                            },
+                        }
+                        for wanted in json.loads(self.body)["objects"]
+                    ],
+                }
+            )
 
     def upload(self, digest):
         if hashlib.sha256(self.body).hexdigest() != digest:
@@ -246,8 +327,18 @@ class Handler(BaseHTTPRequestHandler):
             elif entry["key"] == "deletedFile":
                 files[value["path"]] = None
         commit = repository.commit(files, branch)
-        more = {"pullRequestUrl": f"{self.server.url}/{name}/discussions/1"} if proposed else {}
-        self.answer({"commitUrl": f"{self.server.url}/{name}/commit/{commit}", "commitOid": commit, **more})
+        more = (
+            {"pullRequestUrl": f"{self.server.url}/{name}/discussions/1"}
+            if proposed
+            else {}
+        )
+        self.answer(
+            {
+                "commitUrl": f"{self.server.url}/{name}/commit/{commit}",
+                "commitOid": commit,
+                **more,
+            }
+        )
 
     def file(self, name, revision, path):
         repository = self.repository(name)
@@ -264,9 +355,16 @@ class Handler(BaseHTTPRequestHandler):
     def content(self, commit, content):
         sent = self.sibling("", content)
         etag = sent["lfs"]["sha256"] if "lfs" in sent else sent["blobId"]
-        headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
+        headers = {
+            "ETag": f'"{etag}"',
+            "X-Repo-Commit": commit,
+            "Accept-Ranges": "bytes",
+        }
         if "lfs" in sent:
-            headers |= {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(content))}
+            headers |= {
+                "X-Linked-Etag": f'"{etag}"',
+                "X-Linked-Size": str(len(content)),
+            }
         asked = self.headers.get("Range")
         if not asked:
             self.answer(content, headers=headers)

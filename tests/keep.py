@@ -5,9 +5,12 @@ import pytest
 
 @pytest.mark.timeout(0)
 def test_the_page_is_kept(served):
-    print(f"""
+    print(
+        f"""
     The page is kept at {served.address}. For a file of journeys that should not start their own:
 
         TEST_SERVER={served.address} .venv/bin/python -m pytest tests/browser/test_page.py
-""", flush=True)
+""",
+        flush=True,
+    )
     served.process.wait()

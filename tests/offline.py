@@ -14,9 +14,14 @@ def data_of(page):
 def maps_of(page, stack):
     """The maps (layers, heads, queries, keys) of a stack, float32, as the page's script decodes them."""
     packed = data_of(page)[stack]
-    return np.frombuffer(base64.b64decode(packed["data"]), "<f4").reshape(packed["shape"])
+    return np.frombuffer(base64.b64decode(packed["data"]), "<f4").reshape(
+        packed["shape"]
+    )
 
 
 def asks_for_nothing(page):
     """Whether nothing in a page is fetched: the one address that it holds is the name of SVG's elements."""
-    return not re.findall(r"""(?:src|href)\s*=|https?:|@import|url\(""", page.replace("http://www.w3.org/2000/svg", ""))
+    return not re.findall(
+        r"""(?:src|href)\s*=|https?:|@import|url\(""",
+        page.replace("http://www.w3.org/2000/svg", ""),
+    )

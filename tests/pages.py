@@ -21,15 +21,21 @@ def laid_out(models, reviews=None, language=ENGLISH, **more):
     """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`. models: a pool, or one service."""
     pool = models if hasattr(models, "lease") else Models(models)
 
-    async def make():  # where no event loop is running, Gradio makes some that it never closes
+    # where no event loop is running, Gradio makes some that it never closes
+    async def make():
         with gr.Blocks(analytics_enabled=False) as demo:
             made = page.build(demo, pool, Study(), reviews, language, **more)
         made.demo = demo
         return made
+
     return run(make())
 
 
 def shown(pictures, service, language=ENGLISH, made=None, **values):
     """What `Pictures` draw where the controls that `values` do not name hold what they hold at first."""
-    return pictures.draw(service, language, {} if made is None else made, **{
-        **pictures.controls.defaults(service), "lock": "", "again": "", **values})
+    return pictures.draw(
+        service,
+        language,
+        {} if made is None else made,
+        **{**pictures.controls.defaults(service), "lock": "", "again": "", **values},
+    )

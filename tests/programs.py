@@ -61,7 +61,10 @@ def failing(checkpoint, classifier):
     sessions.UPLOADS = (0.2, 0.2)
     delete = route_utils.delete_files_created_by_app
     route_utils.delete_files_created_by_app = look
-    serve(create(Models(running), Study(), reader), lambda word: forget.set() if word == "forget" else None)
+    serve(
+        create(Models(running), Study(), reader),
+        lambda word: forget.set() if word == "forget" else None,
+    )
 
 
 def turned(checkpoint, classifier):

@@ -14,15 +14,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ALWAYS = ["test_architecture", "test_habits", "test_strings", "test_templates", "test_readme"]
+ALWAYS = [
+    "test_architecture",
+    "test_habits",
+    "test_strings",
+    "test_templates",
+    "test_readme",
+]
 NOT_SLOW = "not server and not slow and not full and not night"
 
 
 def changed():
     """List the files that differ from the last commit, and those that git does not know yet."""
-    asked = (["diff", "--name-only", "HEAD"], ["ls-files", "--others", "--exclude-standard"])
-    return [Path(line) for what in asked for line in subprocess.run(
-        ["git", *what], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()]
+    asked = (
+        ["diff", "--name-only", "HEAD"],
+        ["ls-files", "--others", "--exclude-standard"],
+    )
+    return [
+        Path(line)
+        for what in asked
+        for line in subprocess.run(
+            ["git", *what], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+    ]
 
 
 def imported(path):
@@ -31,17 +45,29 @@ def imported(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+            yield from (
+                node.module,
+                *(f"{node.module}.{alias.name}" for alias in node.names),
+            )
 
 
 def concerned(files, tests):
     """Those of some modules of tests that concern changed files, paths from the project's root."""
-    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files}
+    modules = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files
+    }
     others = {path.name for path in files if path.suffix != ".py"}
     for path in tests:
         text = path.read_text(encoding="utf-8")
-        if (path.relative_to(ROOT) in files or path.stem in ALWAYS or modules & {*imported(path)}
-                or any(name in text or path.stem == f"test_{Path(name).stem}_script" for name in others)):
+        if (
+            path.relative_to(ROOT) in files
+            or path.stem in ALWAYS
+            or modules & {*imported(path)}
+            or any(
+                name in text or path.stem == f"test_{Path(name).stem}_script"
+                for name in others
+            )
+        ):
             yield path
 
 

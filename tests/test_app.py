@@ -31,8 +31,9 @@ def root(tmp_path, monkeypatch):
 def whole(root, tiny_checkpoint, generation_checkpoints, tiny_classifier, tiny_writer):
     """A copy of the program with a small model in place of each that ships."""
     for one in SHIPPED:
-        small = {"language-model": tiny_writer, "sentiment": tiny_classifier}.get(one.kind) or \
-            generation_checkpoints.get(one.name, tiny_checkpoint)
+        small = {"language-model": tiny_writer, "sentiment": tiny_classifier}.get(
+            one.kind
+        ) or generation_checkpoints.get(one.name, tiny_checkpoint)
         shutil.copytree(small, root / one.folder)
     return root
 
@@ -44,7 +45,9 @@ def offered(translators, study, reviews, writer, other_reviews):
 
 def test_each_way_to_start_the_page_offers_all_that_ships(whole, monkeypatch):
     pages = []
-    monkeypatch.setattr("xformer.ui.create", lambda *services: pages.append(offered(*services)))
+    monkeypatch.setattr(
+        "xformer.ui.create", lambda *services: pages.append(offered(*services))
+    )
     monkeypatch.setattr("xformer.ui.launch", lambda *_, **__: None)
     line = parser().parse_args(["app", "--device", "cpu"])
     assert line.run(line) == 0
@@ -55,23 +58,34 @@ def test_each_way_to_start_the_page_offers_all_that_ships(whole, monkeypatch):
 def test_an_engine_offers_the_models_that_a_page_begins_with(whole, monkeypatch):
     used = []
     monkeypatch.setattr("xformer.serve.connections.Server.run", lambda server: None)
-    monkeypatch.setattr(engine, "use", lambda *services: used.extend(one.info.name for one in services))
+    monkeypatch.setattr(
+        engine, "use", lambda *services: used.extend(one.info.name for one in services)
+    )
     line = parser().parse_args(["serve", "--device", "cpu"])
     assert line.run(line) == 0 and used == [TRANSLATION.name, SENTIMENT.name]
 
 
 def test_a_page_of_an_engine_offers_what_is_small_too(whole, monkeypatch, reader):
     pages = []
-    monkeypatch.setattr("xformer.ui.create", lambda *services: pages.append(offered(*services)))
+    monkeypatch.setattr(
+        "xformer.ui.create", lambda *services: pages.append(offered(*services))
+    )
     monkeypatch.setattr("xformer.ui.launch", lambda *_, **__: None)
-    monkeypatch.setattr(app, "remote", lambda address, token: (SimpleNamespace(names=["elsewhere"]), reader))
-    line = parser().parse_args(["app", "--engine", "http://localhost:1", "--device", "cpu"])
+    monkeypatch.setattr(
+        app,
+        "remote",
+        lambda address, token: (SimpleNamespace(names=["elsewhere"]), reader),
+    )
+    line = parser().parse_args(
+        ["app", "--engine", "http://localhost:1", "--device", "cpu"]
+    )
     assert line.run(line) == 0
     assert pages == [{"elsewhere", reader.info.name, WRITER.name, LECTURE.name}]
 
 
-def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, tiny_checkpoint, root, monkeypatch,
-                                                               capsys):
+def test_the_classifier_is_the_one_named_or_the_one_that_ships(
+    tiny_classifier, tiny_checkpoint, root, monkeypatch, capsys
+):
     assert app.reader(None, "cpu") is None
     assert app.reader(str(tiny_classifier), "cpu").info.name == "tiny-sentiment"
     (root / "checkpoints" / "sentiment").mkdir(parents=True)
@@ -81,8 +95,19 @@ def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, 
     app.reader.cache_clear()
     with pytest.raises(UserError, match="There is no checkpoint folder"):
         app.reader(None, "cpu")
-    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tiny_checkpoint), "--device", "cpu", "--sentiment",
-                                      str(root / "nowhere")])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        [
+            "app.py",
+            "--checkpoint",
+            str(tiny_checkpoint),
+            "--device",
+            "cpu",
+            "--sentiment",
+            str(root / "nowhere"),
+        ],
+    )
     assert app.main() == 2
     assert "There is no checkpoint folder" in capsys.readouterr().err
 

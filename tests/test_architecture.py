@@ -11,15 +11,45 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 # Which rooms (packages, and modules that stand alone) a room may import. A room may always import itself.
-TEXTBOOK = {"model", "recurrent", "classifier", "search", "translator", "tokenizer", "pieces", "results", "strings"}
+TEXTBOOK = {
+    "model",
+    "recurrent",
+    "classifier",
+    "search",
+    "translator",
+    "tokenizer",
+    "pieces",
+    "results",
+    "strings",
+}
 BELOW = {
     "app": {"commands"},
     "study": {"training", "serve", "explain", "device", "results", "strings"},
-    "part": {"ui", "figures", "lessons", "explain", "serve", "pieces", "results", "strings"},  # part.py of each
-    "drawing": {"figures", "explain", "serve", "pieces", "results", "strings"},  # what else lies in a part, but for
+    # part.py of each
+    "part": {
+        "ui",
+        "figures",
+        "lessons",
+        "explain",
+        "serve",
+        "pieces",
+        "results",
+        "strings",
+    },
+    # what else lies in a part, but for
+    "drawing": {"figures", "explain", "serve", "pieces", "results", "strings"},
     "ask": TEXTBOOK | {"explain", "serve", "device"},  # ask.py
     "parts": set(),  # the table of tabs
-    "ui": {"parts", "figures", "lessons", "explain", "serve", "pieces", "results", "strings"},
+    "ui": {
+        "parts",
+        "figures",
+        "lessons",
+        "explain",
+        "serve",
+        "pieces",
+        "results",
+        "strings",
+    },
     "lessons": {"figures", "explain", "serve", "pieces", "results", "strings"},
     "figures": {"explain", "pieces", "results", "strings"},
     "serve": TEXTBOOK | {"explain", "hub", "device"},
@@ -40,15 +70,29 @@ BELOW = {
     "strings": set(),
     "pieces": set(),
     "training": TEXTBOOK | {"explain", "figures", "hub", "serve", "device", "xformer"},
-    "commands": TEXTBOOK | {"study", "training", "explain", "figures", "ui", "hub", "serve", "device", "xformer"},
+    "commands": TEXTBOOK
+    | {
+        "study",
+        "training",
+        "explain",
+        "figures",
+        "ui",
+        "hub",
+        "serve",
+        "device",
+        "xformer",
+    },
     "__main__": {"commands", "results", "strings"},
     "xformer": {"serve", "hub", "results", "viewing"},
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
-CROSS_CUTTING = {"benchmarks", "command_line", "copies", "ending", "evidence", "findings", "fuzz", "gate", "habits",
-                 "hosting", "hub_address", "killed_copy", "markup", "markup_in_fields", "model_menu", "notices",
-                 "odd_values", "packaging", "plain_gradio", "projector", "races", "readme", "removal", "reverse",
-                 "risk", "safety", "scripts", "strangers", "walk"}
+CROSS_CUTTING = {
+    "benchmarks", "command_line", "copies", "ending", "evidence", "findings", "fuzz",
+    "gate", "habits", "hosting", "hub_address", "killed_copy", "markup",
+    "markup_in_fields", "model_menu", "notices", "odd_values", "packaging",
+    "plain_gradio", "projector", "races", "readme", "removal", "reverse", "risk",
+    "safety", "scripts", "strangers", "walk",
+}  # fmt: skip
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
@@ -61,8 +105,12 @@ class Imports:
 
     def __init__(self, root: Path):
         paths = [*root.glob("*.py"), *root.glob("xformer/**/*.py")]
-        self.paths = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-                      for path in paths}
+        self.paths = {
+            ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(
+                ".__init__"
+            ): path
+            for path in paths
+        }
         self.now = {}
         self.later = {}
         self.never = {}
@@ -74,19 +122,34 @@ class Imports:
 
     def _read(self, name, node, found):
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and ast.unparse(child.test).split(".")[-1] == "TYPE_CHECKING":
+            if (
+                isinstance(child, ast.If)
+                and ast.unparse(child.test).split(".")[-1] == "TYPE_CHECKING"
+            ):
                 self._read(name, ast.Module(child.body, []), self.never)
                 self._read(name, ast.Module(child.orelse, []), found)
             elif isinstance(child, ast.Import):
                 found[name] |= {alias.name for alias in child.names}
             elif isinstance(child, ast.ImportFrom):
-                assert not child.level and child.module, f"{name} has a relative import; write xformer.…"
+                assert not child.level and child.module, (
+                    f"{name} has a relative import; write xformer.…"
+                )
                 # `from package import name` imports a module of that name where there is one.
-                found[name] |= {inner if (inner := f"{child.module}.{alias.name}") in self.paths else child.module
-                                for alias in child.names}
+                found[name] |= {
+                    inner
+                    if (inner := f"{child.module}.{alias.name}") in self.paths
+                    else child.module
+                    for alias in child.names
+                }
             else:
-                function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-                self._read(name, child, self.later if function and found is not self.never else found)
+                function = isinstance(
+                    child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+                )
+                self._read(
+                    name,
+                    child,
+                    self.later if function and found is not self.never else found,
+                )
 
     def direct(self, name):
         """The modules of this project that a module imports anywhere, but for its types alone."""
@@ -94,7 +157,9 @@ class Imports:
 
     def known(self, name):
         """The modules of this project that a module names at all."""
-        return self.direct(name) | {one for one in self.never[name] if one in self.paths}
+        return self.direct(name) | {
+            one for one in self.never[name] if one in self.paths
+        }
 
     def loading(self, name):
         """Everything, also of other packages, that loading a module loads, each with the module that imports it."""
@@ -105,7 +170,9 @@ class Imports:
             for module in _with_parents(one):
                 if module not in loaded:
                     loaded[module] = by
-                    waiting += [(imported, module) for imported in self.now.get(module, ())]
+                    waiting += [
+                        (imported, module) for imported in self.now.get(module, ())
+                    ]
         return loaded
 
     def path_to(self, name, *roots):
@@ -120,7 +187,11 @@ class Imports:
         return ""
 
     def within(self, package):
-        return [name for name in self.paths if name == package or name.startswith(package + ".")]
+        return [
+            name
+            for name in self.paths
+            if name == package or name.startswith(package + ".")
+        ]
 
 
 def _with_parents(name):
@@ -156,16 +227,34 @@ def loading(names, *roots):
 
 
 def test_imports_run_down():
-    up = {name: sorted(wrong) for name in PROJECT.paths
-          if (wrong := {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}
-                        and not part(name) == part(one) != ""})}
+    up = {
+        name: sorted(wrong)
+        for name in PROJECT.paths
+        if (
+            wrong := {
+                one
+                for one in PROJECT.direct(name)
+                if room(one) not in BELOW[room(name)] | {room(name)}
+                and not part(name) == part(one) != ""
+            }
+        )
+    }
     assert not up, "these imports run up; what a room may import is said in BELOW"
 
 
 def test_no_part_knows_another_and_nobody_knows_a_part():
     """The table of tabs names them, and a service finds their ask.py: so each can be taken out."""
-    known = {name: sorted(wrong) for name in PROJECT.paths
-             if (wrong := {one for one in PROJECT.known(name) if part(one) and part(one) != part(name)})}
+    known = {
+        name: sorted(wrong)
+        for name in PROJECT.paths
+        if (
+            wrong := {
+                one
+                for one in PROJECT.known(name)
+                if part(one) and part(one) != part(name)
+            }
+        )
+    }
     assert not known
 
 
@@ -177,7 +266,9 @@ def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
     """But for two that name the types of what uses them: the quick ways of a model, and a trace written as a page."""
     known = {name: PROJECT.known(name) - {name} for name in PROJECT.paths}
     known["xformer.inference"].discard("xformer.model")
-    known["xformer.offline_page"] -= {name for name in known if name.startswith("xformer.results")}
+    known["xformer.offline_page"] -= {
+        name for name in known if name.startswith("xformer.results")
+    }
     try:
         TopologicalSorter(known).prepare()
     except CycleError as error:
@@ -185,8 +276,16 @@ def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
 
 
 def test_the_interface_loads_no_tensors_not_even_through_others():
-    tensors = ("torch", "sentencepiece", "safetensors", "xformer.model", "xformer.training")
-    of_page = [name for name in modules("xformer.ui", "xformer.parts") if room(name) != "ask"]
+    tensors = (
+        "torch",
+        "sentencepiece",
+        "safetensors",
+        "xformer.model",
+        "xformer.training",
+    )
+    of_page = [
+        name for name in modules("xformer.ui", "xformer.parts") if room(name) != "ask"
+    ]
     assert not loading(of_page, *tensors)
 
 
@@ -197,28 +296,58 @@ def test_figures_load_neither_tensors_nor_the_interface():
 
 
 def test_only_passes_of_a_model_need_tensors_to_explain():
-    of_models = {f"xformer.explain.{module}"
-                 for module in ("attribution", "complexity", "gradients", "lenses", "meanings", "passes", "stream",
-                                "weighing")}
-    assert not loading([name for name in modules("xformer.explain") if name not in of_models],
-                       "torch", "sentencepiece")
+    of_models = {
+        f"xformer.explain.{module}"
+        for module in (
+            "attribution",
+            "complexity",
+            "gradients",
+            "lenses",
+            "meanings",
+            "passes",
+            "stream",
+            "weighing",
+        )
+    }
+    assert not loading(
+        [name for name in modules("xformer.explain") if name not in of_models],
+        "torch",
+        "sentencepiece",
+    )
 
 
 def test_only_those_who_train_import_training():
-    others = [name for name in PROJECT.paths
-              if room(name) != "training" and not any(name.startswith(allowed) for allowed in TRAINERS)]
-    assert not {name: one for name in others for one in PROJECT.direct(name) if room(one) == "training"}
+    others = [
+        name
+        for name in PROJECT.paths
+        if room(name) != "training"
+        and not any(name.startswith(allowed) for allowed in TRAINERS)
+    ]
+    assert not {
+        name: one
+        for name in others
+        for one in PROJECT.direct(name)
+        if room(one) == "training"
+    }
 
 
 def test_nothing_under_the_page_loads_what_draws_it():
-    below = ("model", "classifier", "search", "translator", "tokenizer", "results", "strings", "pieces", "viewing",
-             "explain", "serve", "hub", "training")
-    assert not loading(modules(*(f"xformer.{name}" for name in below)), "gradio", "plotly")
+    below = (
+        "model", "classifier", "search", "translator", "tokenizer", "results",
+        "strings", "pieces", "viewing", "explain", "serve", "hub", "training",
+    )  # fmt: skip
+    assert not loading(
+        modules(*(f"xformer.{name}" for name in below)), "gradio", "plotly"
+    )
 
 
 def importers(package):
-    return sorted(name for name in PROJECT.paths
-                  for one in PROJECT.now[name] | PROJECT.later[name] if one.split(".")[0] == package)
+    return sorted(
+        name
+        for name in PROJECT.paths
+        for one in PROJECT.now[name] | PROJECT.later[name]
+        if one.split(".")[0] == package
+    )
 
 
 def test_only_one_file_knows_sentencepiece():
@@ -226,38 +355,67 @@ def test_only_one_file_knows_sentencepiece():
 
 
 def test_only_three_files_know_the_hub():
-    assert sorted(set(importers("huggingface_hub"))) == ["xformer.hub.card", "xformer.hub.repository",
-                                                             "xformer.hub.transfer"]
+    assert sorted(set(importers("huggingface_hub"))) == [
+        "xformer.hub.card",
+        "xformer.hub.repository",
+        "xformer.hub.transfer",
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("packages", "without"), [
-    (["xformer"], ["torch", "gradio", "plotly"]),
-    pytest.param(["xformer.ui"], ["torch", "sentencepiece"], marks=pytest.mark.full),
-    (PROJECT.within("xformer.figures"), ["torch", "gradio", "sentencepiece"])], ids=["xformer", "ui", "figures"])
+@pytest.mark.parametrize(
+    ("packages", "without"),
+    [
+        (["xformer"], ["torch", "gradio", "plotly"]),
+        pytest.param(
+            ["xformer.ui"], ["torch", "sentencepiece"], marks=pytest.mark.full
+        ),
+        (PROJECT.within("xformer.figures"), ["torch", "gradio", "sentencepiece"]),
+    ],
+    ids=["xformer", "ui", "figures"],
+)
 def test_python_itself_loads_no_more_than_that(packages, without):
     code = f"import sys, {', '.join(packages)}; print(*({set(without)!r} & sys.modules.keys()))"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert not ran.stdout.split()
 
 
 def stems(folder):
     """The names of modules of tests in a folder, without "test_"."""
-    return {path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")}
+    return {
+        path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")
+    }
 
 
 def test_tests_are_named_after_what_they_test():
     """By a module or a package; where several share a name, by module_package. Journeys are named by a tab or its part,
     tests on the bench by a part or a script."""
-    names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
+    names = {
+        part
+        for name in PROJECT.paths
+        for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))
+    }
     names |= {"_".join(name.split(".")[2:]) for name in PROJECT.paths if part(name)}
-    scripts = {path.stem for folder in ("assets", "xformer/parts/*") for path in ROOT.glob(f"{folder}/*.js")}
+    scripts = {
+        path.stem
+        for folder in ("assets", "xformer/parts/*")
+        for path in ROOT.glob(f"{folder}/*.js")
+    }
     journeys = {re.sub("_(tab|part)$", "", name) for name in stems("tests/browser")}
     benched = {name.removesuffix("_script") for name in stems("tests/scripts")}
     assert (stems("tests") | journeys | benched - scripts) - names == CROSS_CUTTING
 
 
-WAYS_TO_IMPORT = {"__init__": "", "a": "from xformer import b\nimport numpy.linalg", "b": """
+WAYS_TO_IMPORT = {
+    "__init__": "",
+    "a": "from xformer import b\nimport numpy.linalg",
+    "b": """
 from typing import TYPE_CHECKING
 try:
     import xformer.c
@@ -269,7 +427,10 @@ else:
     import json
 class Within:
     import gradio
-""", "c": "def later():\n    from xformer.d import name", "d": "import torch"}
+""",
+    "c": "def later():\n    from xformer.d import name",
+    "d": "import torch",
+}
 
 
 def test_imports_are_read_as_python_carries_them_out(tmp_path):
@@ -277,9 +438,24 @@ def test_imports_are_read_as_python_carries_them_out(tmp_path):
     for name, text in WAYS_TO_IMPORT.items():
         (tmp_path / "xformer" / f"{name}.py").write_text(text)
     tree = Imports(tmp_path)
-    assert set(tree.loading("xformer.a")) == {"xformer", "xformer.a", "xformer.b", "xformer.c", "numpy", "numpy.linalg",
-                                              "typing", "json", "gradio"}
-    assert tree.direct("xformer.c") == tree.later["xformer.c"] == {"xformer.d"} and not tree.now["xformer.c"]
+    assert set(tree.loading("xformer.a")) == {
+        "xformer",
+        "xformer.a",
+        "xformer.b",
+        "xformer.c",
+        "numpy",
+        "numpy.linalg",
+        "typing",
+        "json",
+        "gradio",
+    }
+    assert (
+        tree.direct("xformer.c") == tree.later["xformer.c"] == {"xformer.d"}
+        and not tree.now["xformer.c"]
+    )
     assert tree.never["xformer.b"] == {"torch"}
     assert tree.path_to("xformer.a", "gradio") == "gradio ← xformer.b ← xformer.a"
-    assert tree.path_to("xformer.a", "torch") == "" and tree.path_to("xformer.d", "torch") == "torch ← xformer.d"
+    assert (
+        tree.path_to("xformer.a", "torch") == ""
+        and tree.path_to("xformer.d", "torch") == "torch ← xformer.d"
+    )

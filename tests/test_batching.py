@@ -14,7 +14,9 @@ from xformer.serve.translation import Service
 
 
 @pytest.mark.slow
-def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
+def test_requests_of_many_threads_share_batches_and_never_see_each_other(
+    running, learned_pairs, monkeypatch
+):
     batches = []
     decode = batching.translating
 
@@ -23,7 +25,9 @@ def test_requests_of_many_threads_share_batches_and_never_see_each_other(running
         return decode(model, sources, *rest)
 
     monkeypatch.setattr(batching, "translating", counted)
-    alone = {english: running.trace(english, spanish) for english, spanish in learned_pairs}
+    alone = {
+        english: running.trace(english, spanish) for english, spanish in learned_pairs
+    }
     together = threading.Barrier(len(learned_pairs) * 2)
     wrong = []
 
@@ -32,12 +36,18 @@ def test_requests_of_many_threads_share_batches_and_never_see_each_other(running
         for _ in range(6):
             found = running.translate(english, options)
             trace = running.trace(found.source, found.best.tokens)
-            same = all(np.allclose(getattr(trace, s), getattr(alone[english], s), atol=1e-5) for s in results.STACKS)
+            same = all(
+                np.allclose(getattr(trace, s), getattr(alone[english], s), atol=1e-5)
+                for s in results.STACKS
+            )
             if found.best.text != spanish or found.source != english or not same:
                 wrong.append((english, found.best.text))
 
-    people = [threading.Thread(target=person, args=(*pair, Options(beam=beam)))
-              for pair in learned_pairs for beam in (1, 3)]
+    people = [
+        threading.Thread(target=person, args=(*pair, Options(beam=beam)))
+        for pair in learned_pairs
+        for beam in (1, 3)
+    ]
     for one in people:
         one.start()
     for one in people:
@@ -47,7 +57,9 @@ def test_requests_of_many_threads_share_batches_and_never_see_each_other(running
     assert max(batches) > 1, "nothing that arrived together was decoded together"
 
 
-def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running, learned_pairs, monkeypatch):
+def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(
+    running, learned_pairs, monkeypatch
+):
     def broken(*_):
         yield
         raise RuntimeError("out of memory")
@@ -59,7 +71,9 @@ def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running,
     assert running.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
 
 
-def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
+def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(
+    running, learned_pairs, monkeypatch
+):
     (long, spanish), (short, quick) = learned_pairs[:2]
     decode = batching.translating
     begun = threading.Event()
@@ -80,20 +94,29 @@ def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learn
     other.start()
     assert begun.wait(60)
     assert running.translate(short).best.text == quick
-    assert not found and len(steps) >= batching.PATIENCE, "the long one was not in the middle of its search"
+    assert not found and len(steps) >= batching.PATIENCE, (
+        "the long one was not in the middle of its search"
+    )
     answered.set()
     other.join()
     assert found[0].best.text == spanish
 
 
-def test_a_search_that_nobody_waits_for_any_longer_stops(running, learned_pairs, monkeypatch):
+def test_a_search_that_nobody_waits_for_any_longer_stops(
+    running, learned_pairs, monkeypatch
+):
     stopped = threading.Event()
     with monkeypatch.context() as patch:
         patch.setattr(batching, "translating", endless(stopped))
-        with pytest.raises(UserError, match="took longer than 0 seconds and was given up"):
+        with pytest.raises(
+            UserError, match="took longer than 0 seconds and was given up"
+        ):
             running.translate(learned_pairs[0][0], timeout=0.1)
         assert stopped.wait(10)
-    assert running.translate(learned_pairs[0][0], timeout=60).best.text == learned_pairs[0][1]
+    assert (
+        running.translate(learned_pairs[0][0], timeout=60).best.text
+        == learned_pairs[0][1]
+    )
 
 
 def test_closing_answers_what_was_asked_before(tiny_checkpoint, learned_pairs):
@@ -105,7 +128,12 @@ def test_closing_answers_what_was_asked_before(tiny_checkpoint, learned_pairs):
 
 def test_a_long_sentence_shares_no_batch_with_short_ones(running):
     lengths = [3, 12, 31, 32, 60, 64]
-    waiting = [batching.Request([5] * length, Options(), [], 8, passes.UNCHANGED) for length in lengths]
-    together = [[len(request.tokens) for request in batch.requests]
-                for batch in batching.form_batches(running.model, waiting)]
+    waiting = [
+        batching.Request([5] * length, Options(), [], 8, passes.UNCHANGED)
+        for length in lengths
+    ]
+    together = [
+        [len(request.tokens) for request in batch.requests]
+        for batch in batching.form_batches(running.model, waiting)
+    ]
     assert together == [[3, 12, 31], [32, 60], [64]]

@@ -7,16 +7,32 @@ import pytest
 from benchmarks import __main__ as benchmarks
 from benchmarks import harness
 
-ALL = ["translation", "load", "page", "pictures"]  # of which the soak is none: `make night` runs it
+# of which the soak is none: `make night` runs it
+ALL = ["translation", "load", "page", "pictures"]
 
 
-@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page"]), ("npm", ["pictures"])])
-def test_only_what_needs_a_program_is_left_out_where_there_is_none(monkeypatch, capsys, missing, left_out):
-    monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", None if missing == "chromium" else "/usr/bin/chromium")
-    monkeypatch.setattr(benchmarks.shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
+@pytest.mark.parametrize(
+    ("missing", "left_out"), [("chromium", ["pictures", "page"]), ("npm", ["pictures"])]
+)
+def test_only_what_needs_a_program_is_left_out_where_there_is_none(
+    monkeypatch, capsys, missing, left_out
+):
+    monkeypatch.setattr(
+        benchmarks.pictures,
+        "CHROMIUM",
+        None if missing == "chromium" else "/usr/bin/chromium",
+    )
+    monkeypatch.setattr(
+        benchmarks.shutil,
+        "which",
+        lambda name: None if name == missing else f"/usr/bin/{name}",
+    )
     assert benchmarks.chosen(None) == [name for name in ALL if name not in left_out]
     said = capsys.readouterr()
-    assert said.out == "" and [line.split()[1] for line in said.err.splitlines()] == left_out
+    assert (
+        said.out == ""
+        and [line.split()[1] for line in said.err.splitlines()] == left_out
+    )
     assert benchmarks.chosen("soak") == ["soak"] and capsys.readouterr().err == ""
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", left_out[0]])
     assert benchmarks.main() == 1

@@ -1,5 +1,4 @@
-"""Models broken on purpose: each computes what its mistake says, by a transformer written out here, and gives it away.
-"""
+"""Models broken on purpose: each computes what its mistake says, by a transformer written out here, and gives it away."""
 
 import base64
 import json
@@ -32,6 +31,7 @@ EVERY_BUG = pytest.mark.parametrize("bug", BUGS)
 
 # A transformer for one sentence, from the raw weights, head by head
 
+
 class Reference:
     """Logits and maps of a pass with a mistake, or HEALTHY."""
 
@@ -45,23 +45,55 @@ class Reference:
         x = self.embedded(source)
         every = torch.ones(len(source), len(source), dtype=torch.bool)
         for layer in self.model.encoder.layers:
-            x = self.around(layer.self_residual, x, lambda y, on=layer: self.attend(
-                "encoder_self", on.self_attention, y, y, every))
-            x = self.around(layer.feed_residual, x, lambda y, on=layer: self.feed(on.feed_forward, y))
+            x = self.around(
+                layer.self_residual,
+                x,
+                lambda y, on=layer: self.attend(
+                    "encoder_self", on.self_attention, y, y, every
+                ),
+            )
+            x = self.around(
+                layer.feed_residual,
+                x,
+                lambda y, on=layer: self.feed(on.feed_forward, y),
+            )
         memory = self.model.encoder.norm(x)
-        past = torch.tensor([[key <= query for key in range(len(given))] for query in range(len(given))])
-        every, x = torch.ones(len(given), len(source), dtype=torch.bool), self.embedded(given)
+        past = torch.tensor(
+            [[key <= query for key in range(len(given))] for query in range(len(given))]
+        )
+        every, x = (
+            torch.ones(len(given), len(source), dtype=torch.bool),
+            self.embedded(given),
+        )
         for layer in self.model.decoder.layers:
-            x = self.around(layer.self_residual, x, lambda y, on=layer: self.attend(
-                "decoder_self", on.self_attention, y, y, past))
-            x = self.around(layer.cross_residual, x, lambda y, on=layer: self.attend(
-                "cross", on.cross_attention, y, memory, every))
-            x = self.around(layer.feed_residual, x, lambda y, on=layer: self.feed(on.feed_forward, y))
+            x = self.around(
+                layer.self_residual,
+                x,
+                lambda y, on=layer: self.attend(
+                    "decoder_self", on.self_attention, y, y, past
+                ),
+            )
+            x = self.around(
+                layer.cross_residual,
+                x,
+                lambda y, on=layer: self.attend(
+                    "cross", on.cross_attention, y, memory, every
+                ),
+            )
+            x = self.around(
+                layer.feed_residual,
+                x,
+                lambda y, on=layer: self.feed(on.feed_forward, y),
+            )
         return self.model.decoder.norm(x) @ self.model.embedding.weight.T
 
     def embedded(self, tokens):
         x = self.model.embedding.weight[tokens] * math.sqrt(self.model.config.d_model)
-        return x if self.bug == "positions" else x + self.model.embedding.positions[:len(tokens)]
+        return (
+            x
+            if self.bug == "positions"
+            else x + self.model.embedding.positions[: len(tokens)]
+        )
 
     def around(self, residual, x, sublayer):
         if self.model.config.norm == "pre":
@@ -79,8 +111,11 @@ class Reference:
         size = width // self.model.config.n_heads
         weight = attention.in_proj.weight
         bias = attention.in_proj.bias
-        q, k, v = (one @ weight[i * width:(i + 1) * width].T + bias[i * width:(i + 1) * width]
-                   for i, one in enumerate((x, y, y)))
+        q, k, v = (
+            one @ weight[i * width : (i + 1) * width].T
+            + bias[i * width : (i + 1) * width]
+            for i, one in enumerate((x, y, y))
+        )
         for first in range(0, width, size):
             own = slice(first, first + size)
             maps.append(self.weights(q[:, own] @ k[:, own].T, size, mask))
@@ -93,13 +128,17 @@ class Reference:
 
     def weights(self, products, size, mask):
         if self.bug == "after":
-            return products.masked_fill(~mask, -math.inf).softmax(dim=1) / math.sqrt(size)
+            return products.masked_fill(~mask, -math.inf).softmax(dim=1) / math.sqrt(
+                size
+            )
         scores = products / math.sqrt(size)
         if self.bug == "queries":
             return scores.masked_fill(~mask, -math.inf).softmax(dim=0)
         if self.bug == "future":
             return scores.softmax(dim=1)
-        return scores.masked_fill(~mask, 0.0 if self.bug == "zeroed" else -math.inf).softmax(dim=1)
+        return scores.masked_fill(
+            ~mask, 0.0 if self.bug == "zeroed" else -math.inf
+        ).softmax(dim=1)
 
     def greedy(self, source, most):
         given = [BOS]
@@ -115,8 +154,17 @@ def passed(model, bug, pair):
     one, change = bugs.make(model, bug) if bug else (model, UNCHANGED)
     recorded = Trace(*(Record() for _ in STACKS))
     with torch.inference_mode():
-        logits = one(torch.tensor([pair.source]), torch.tensor([pair.given]), recorded, change.heads, change.table)
-    return logits[0], {stack: [layer[0] for layer in getattr(recorded, stack).probabilities] for stack in STACKS}
+        logits = one(
+            torch.tensor([pair.source]),
+            torch.tensor([pair.given]),
+            recorded,
+            change.heads,
+            change.table,
+        )
+    return logits[0], {
+        stack: [layer[0] for layer in getattr(recorded, stack).probabilities]
+        for stack in STACKS
+    }
 
 
 def compare(model, bug, pair, near):
@@ -159,7 +207,9 @@ def test_a_patient_is_searched_greedily_by_whole_passes(tokenizer, norm, bug, pa
     with torch.inference_mode():
         for mistake in (HEALTHY, bug):
             tokens = Reference(model, mistake).greedy(pair.source, most)
-            said = tokenizer.decode([one for one in tokens if one != EOS]) + ("" if tokens[-1] == EOS else " …")
+            said = tokenizer.decode([one for one in tokens if one != EOS]) + (
+                "" if tokens[-1] == EOS else " …"
+            )
             assert bugs.examine(model, tokenizer, pair, mistake).text == said
 
 
@@ -170,25 +220,43 @@ def test_the_healthy_model_is_not_touched(tiny_model):
     tiny_model.pack()
     patient, _ = bugs.make(tiny_model, "unmixed")
     assert torch.equal(torch.get_rng_state(), drawn), "seeds of others would not hold"
-    assert patient.embedding.weight is tiny_model.embedding.weight, "only W_O is another"
-    assert all(torch.equal(one, before[name]) for name, one in tiny_model.state_dict().items())
-    torch.testing.assert_close(passed(tiny_model, HEALTHY, PAIR)[0], logits, atol=1e-4, rtol=1e-4)
-    assert tiny_model.output is not None and patient.output is None and patient.twin is None
+    assert patient.embedding.weight is tiny_model.embedding.weight, (
+        "only W_O is another"
+    )
+    assert all(
+        torch.equal(one, before[name]) for name, one in tiny_model.state_dict().items()
+    )
+    torch.testing.assert_close(
+        passed(tiny_model, HEALTHY, PAIR)[0], logits, atol=1e-4, rtol=1e-4
+    )
+    assert (
+        tiny_model.output is not None
+        and patient.output is None
+        and patient.twin is None
+    )
 
 
 # What gives them away
+
 
 def diagnoses(signs, width):
     """The mistakes that the numbers of a pass speak of."""
     found = set()
     scale = 1 / math.sqrt(width)
-    rows, columns = ([signs[name] for name in names] for names in (("least", "most"), ("lowest", "highest")))
+    rows, columns = (
+        [signs[name] for name in names]
+        for names in (("least", "most"), ("lowest", "highest"))
+    )
     if np.allclose(rows, scale, atol=1e-3):
         found.add("after")
     if np.allclose(columns, 1, atol=1e-3) and not np.allclose(rows, 1, atol=1e-3):
         found.add("queries")
     if signs["later"] > 0.02:
-        found.add("zeroed" if math.isclose(signs["faintest"], signs["strongest"], rel_tol=1e-3) else "future")
+        found.add(
+            "zeroed"
+            if math.isclose(signs["faintest"], signs["strongest"], rel_tol=1e-3)
+            else "future"
+        )
     if signs["cosine"] > 0.9999:
         found.add("positions")
     if signs["share"] > 0.9999:
@@ -198,8 +266,11 @@ def diagnoses(signs, width):
 
 @pytest.fixture(scope="module", params=["tiny", "shipped", "post-norm"])
 def service(request, tiny_checkpoint):
-    folder = tiny_checkpoint if request.param == "tiny" else CHECKPOINTS / {"shipped": "en-es"}.get(
-        request.param, request.param)
+    folder = (
+        tiny_checkpoint
+        if request.param == "tiny"
+        else CHECKPOINTS / {"shipped": "en-es"}.get(request.param, request.param)
+    )
     with closing(Service.open(folder, "cpu")) as running:
         yield running
 
@@ -220,11 +291,20 @@ def test_the_signs_are_those_of_the_maps(running, learned_pairs):
     assert signs["highest"] == pytest.approx(max(one.sum(axis=2).max() for one in maps))
     assert signs["lowest"] == pytest.approx(min(one.sum(axis=2).min() for one in maps))
     own = found.trace.decoder_self[signs["layer"] - 1, signs["head"] - 1]
-    rows = [row for row in range(len(own) - 2) if math.isclose(own[row, row + 1:].sum(), signs["later"], rel_tol=1e-5)]
+    rows = [
+        row
+        for row in range(len(own) - 2)
+        if math.isclose(own[row, row + 1 :].sum(), signs["later"], rel_tol=1e-5)
+    ]
     assert found.trace.target[rows[0]] == signs["piece"]
-    each = own[rows[0], rows[0] + 1:]
-    assert (signs["faintest"], signs["strongest"]) == pytest.approx((each.min(), each.max()))
-    every = [found.trace.decoder_self[..., row, row + 1:].sum(axis=-1).max() for row in range(len(own) - 2)]
+    each = own[rows[0], rows[0] + 1 :]
+    assert (signs["faintest"], signs["strongest"]) == pytest.approx(
+        (each.min(), each.max())
+    )
+    every = [
+        found.trace.decoder_self[..., row, row + 1 :].sum(axis=-1).max()
+        for row in range(len(own) - 2)
+    ]
     assert signs["later"] == pytest.approx(max(every))
 
 
@@ -233,31 +313,51 @@ def test_read_backwards_and_the_first_heads_own_numbers_by_hand(tiny_model, toke
     seen = trace(tiny_model, tokenizer, PAIR, "")
     signs = bugs.signs(tiny_model, PAIR, seen)
     layer = tiny_model.encoder.layers[0]
-    there, back = (tiny_model.encode(torch.tensor([order]))[0][0] for order in (PAIR.source, PAIR.source[::-1]))
-    likeness = [float(F.cosine_similarity(there[i], back[len(there) - 1 - i], dim=0)) for i in range(len(there))]
+    there, back = (
+        tiny_model.encode(torch.tensor([order]))[0][0]
+        for order in (PAIR.source, PAIR.source[::-1])
+    )
+    likeness = [
+        float(F.cosine_similarity(there[i], back[len(there) - 1 - i], dim=0))
+        for i in range(len(there))
+    ]
     assert signs["cosine"] == pytest.approx(min(likeness), abs=1e-5)
     recorded = Trace(Record(calls=[]))
     tiny_model.encode(torch.tensor([PAIR.source]), recorded)
     call = recorded.encoder_self.calls[0]
-    added = (recorded.encoder_self.probabilities[0] @ call.v)[0, 0] @ layer.self_attention.out_proj.weight[:, :8].T
-    assert signs["share"] == pytest.approx(float((added[:, :8] ** 2).sum() / (added ** 2).sum()), abs=1e-4)
+    added = (recorded.encoder_self.probabilities[0] @ call.v)[
+        0, 0
+    ] @ layer.self_attention.out_proj.weight[:, :8].T
+    assert signs["share"] == pytest.approx(
+        float((added[:, :8] ** 2).sum() / (added**2).sum()), abs=1e-4
+    )
 
 
 def test_a_translation_of_one_piece_hides_nothing_but_is_examined(running):
     found = running.ask(Examine("The cat sleeps.", [], "future"))
-    assert (found.signs["later"], found.signs["strongest"]) == (0, 0) and found.trace.target == ("<s>",)
+    assert (found.signs["later"], found.signs["strongest"]) == (
+        0,
+        0,
+    ) and found.trace.target == ("<s>",)
 
 
 def test_what_is_no_mistake_is_refused(running):
-    with pytest.raises(UserError, match="There is no mistake “<b>”; choose one of after, queries, future"):
+    with pytest.raises(
+        UserError,
+        match="There is no mistake “<b>”; choose one of after, queries, future",
+    ):
         running.ask(Examine("The cat sleeps.", "El gato duerme.", "<b>"))
 
 
 # What is shown
 
+
 def test_a_letter_tells_nothing():
     dealt = [figures.patients(seed) for seed in range(300)]
-    assert all(sorted(one.values()) == sorted(BUGS) and [*one] == [*figures.LETTERS] for one in dealt)
+    assert all(
+        sorted(one.values()) == sorted(BUGS) and [*one] == [*figures.LETTERS]
+        for one in dealt
+    )
     for bug in BUGS:
         assert 30 <= sum(one["A"] == bug for one in dealt) <= 70
     assert figures.patients(5) == figures.patients(5)
@@ -271,21 +371,53 @@ def test_the_lines_that_are_named_compute_the_mistake_and_what_is_right(bug):
     mask = torch.ones(5, 5).bool().tril()
     d_k = 4
     heads = torch.randn(2, 5, 4)
-    names = {"q": q, "k": k, "d_k": d_k, "T": 5, "torch": torch, "sqrt": math.sqrt, "inf": math.inf, "mask": mask,
-             "scores": q @ k.T / 2, "concat": lambda heads: torch.cat([*heads], dim=1), "heads": heads,
-             "W_O": torch.randn(8, 8), "b_O": torch.randn(8), "embeddings": q, "positions": k, "d_model": 4}
+    names = {
+        "q": q,
+        "k": k,
+        "d_k": d_k,
+        "T": 5,
+        "torch": torch,
+        "sqrt": math.sqrt,
+        "inf": math.inf,
+        "mask": mask,
+        "scores": q @ k.T / 2,
+        "concat": lambda heads: torch.cat([*heads], dim=1),
+        "heads": heads,
+        "W_O": torch.randn(8, 8),
+        "b_O": torch.randn(8),
+        "embeddings": q,
+        "positions": k,
+        "d_model": 4,
+    }
 
     def carried_out(line):
-        return eval(line.removeprefix("mask = ").removeprefix("x = ").removeprefix("answer = "), names)
+        return eval(
+            line.removeprefix("mask = ").removeprefix("x = ").removeprefix("answer = "),
+            names,
+        )
 
     wrong, right = map(carried_out, figures.CODE[bug])
     assert not torch.equal(wrong, right)
-    wanted = {"after": lambda: (bugs.WEIGHED["after"](q, k, None), (q @ k.T / 2).softmax(dim=1)),
-              "queries": lambda: (bugs.WEIGHED["queries"](q, k, None), (q @ k.T / 2).softmax(dim=1)),
-              "future": lambda: (torch.ones(5, 5, dtype=torch.bool), mask),
-              "zeroed": lambda: ((q @ k.T / 2) * mask, (q @ k.T / 2).where(mask, torch.tensor(-math.inf))),
-              "positions": lambda: (q * 2, q * 2 + k),
-              "unmixed": lambda: (torch.cat([*heads], 1), F.linear(torch.cat([*heads], 1), names["W_O"], names["b_O"]))}
+    wanted = {
+        "after": lambda: (
+            bugs.WEIGHED["after"](q, k, None),
+            (q @ k.T / 2).softmax(dim=1),
+        ),
+        "queries": lambda: (
+            bugs.WEIGHED["queries"](q, k, None),
+            (q @ k.T / 2).softmax(dim=1),
+        ),
+        "future": lambda: (torch.ones(5, 5, dtype=torch.bool), mask),
+        "zeroed": lambda: (
+            (q @ k.T / 2) * mask,
+            (q @ k.T / 2).where(mask, torch.tensor(-math.inf)),
+        ),
+        "positions": lambda: (q * 2, q * 2 + k),
+        "unmixed": lambda: (
+            torch.cat([*heads], 1),
+            F.linear(torch.cat([*heads], 1), names["W_O"], names["b_O"]),
+        ),
+    }
     for found, own in zip((wrong, right), wanted[bug](), strict=True):
         torch.testing.assert_close(found, own)
     if bug == "zeroed":
@@ -294,18 +426,36 @@ def test_the_lines_that_are_named_compute_the_mistake_and_what_is_right(bug):
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
 @EVERY_BUG
-def test_a_reply_says_what_the_pass_shows_and_the_line_only_to_who_is_right(running, learned_pairs, bug, language):
-    healthy, found = (running.ask(Examine(*learned_pairs[4], one)) for one in (HEALTHY, bug))
-    said = {guess: figures.reply(healthy, found, bug, guess, language) for guess in BUGS}
+def test_a_reply_says_what_the_pass_shows_and_the_line_only_to_who_is_right(
+    running, learned_pairs, bug, language
+):
+    healthy, found = (
+        running.ask(Examine(*learned_pairs[4], one)) for one in (HEALTHY, bug)
+    )
+    said = {
+        guess: figures.reply(healthy, found, bug, guess, language) for guess in BUGS
+    }
     for guess, one in said.items():
         right = guess == bug
         assert language.html("lesson_right" if right else "lesson_wrong") in one
         assert ("<code>" in one) == right and "<s>" not in one and "{" not in one
     its = found.signs
-    assert f"{its['least']:.3f}" in said["after"] and f"{1 / math.sqrt(8):.3f}" in said["after"]
-    assert f"{its['highest']:.3f}" in said["queries"] and f"{its['later']:.3f}" in said["future"]
-    assert f"{its['strongest']:.3f}" in said["zeroed"] and f"{its['cosine']:.3f}" in said["positions"]
-    assert f"{its['share']:.3f}" in said["unmixed"] and f"{healthy.signs['share']:.3f}" in said["unmixed"]
+    assert (
+        f"{its['least']:.3f}" in said["after"]
+        and f"{1 / math.sqrt(8):.3f}" in said["after"]
+    )
+    assert (
+        f"{its['highest']:.3f}" in said["queries"]
+        and f"{its['later']:.3f}" in said["future"]
+    )
+    assert (
+        f"{its['strongest']:.3f}" in said["zeroed"]
+        and f"{its['cosine']:.3f}" in said["positions"]
+    )
+    assert (
+        f"{its['share']:.3f}" in said["unmixed"]
+        and f"{healthy.signs['share']:.3f}" in said["unmixed"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -313,30 +463,55 @@ def pictures(running):
     return laid_out(running).pictures[part.ID]
 
 
-def test_the_part_shows_both_translations_and_one_head_of_both_and_tells_nothing(running, pictures, learned_pairs):
+def test_the_part_shows_both_translations_and_one_head_of_both_and_tells_nothing(
+    running, pictures, learned_pairs
+):
     text, spanish = learned_pairs[4]
     seen = running.trace(text, spanish)
     order = figures.patients(1)
     healthy = running.ask(Examine(text, seen.tokens, HEALTHY))
     for letter, bug in order.items():
-        answer = shown(pictures, running, trace=seen, bug_patient=letter, bug_head="decoder_self.2.3")
+        answer = shown(
+            pictures,
+            running,
+            trace=seen,
+            bug_patient=letter,
+            bug_head="decoder_self.2.3",
+        )
         found = running.ask(Examine(text, seen.tokens, bug))
-        assert f"Patient {letter}" in answer["texts"] and healthy.text in answer["texts"] and answer["reply"] == ""
+        assert (
+            f"Patient {letter}" in answer["texts"]
+            and healthy.text in answer["texts"]
+            and answer["reply"] == ""
+        )
         for name, one in (("before", seen), ("after", found.trace)):
-            values = np.frombuffer(base64.b64decode(answer[name]["data"]), "<f4").reshape(2 * [len(seen.target)])
+            values = np.frombuffer(
+                base64.b64decode(answer[name]["data"]), "<f4"
+            ).reshape(2 * [len(seen.target)])
             np.testing.assert_allclose(values, one.decoder_self[1, 2], atol=1e-6)
-        assert answer["before"]["title"].endswith("layer 2 of 2 · head 3 of 4 · Healthy model")
-        assert answer["after"]["title"].endswith(f"layer 2 of 2 · head 3 of 4 · Patient {letter}")
+        assert answer["before"]["title"].endswith(
+            "layer 2 of 2 · head 3 of 4 · Healthy model"
+        )
+        assert answer["after"]["title"].endswith(
+            f"layer 2 of 2 · head 3 of 4 · Patient {letter}"
+        )
         told = json.dumps(answer, default=str)
-        assert not [one for one in BUGS if ENGLISH.say(f"bugs_guess_{one}") in told or figures.CODE[one][0] in told]
+        assert not [
+            one
+            for one in BUGS
+            if ENGLISH.say(f"bugs_guess_{one}") in told or figures.CODE[one][0] in told
+        ]
 
 
-def test_a_guess_is_answered_without_another_pass_and_forgotten_with_the_patient(running, pictures, learned_pairs,
-                                                                                  monkeypatch):
+def test_a_guess_is_answered_without_another_pass_and_forgotten_with_the_patient(
+    running, pictures, learned_pairs, monkeypatch
+):
     asked = []
     ask = running.ask
     made = {}
-    monkeypatch.setattr(running, "ask", lambda question: asked.append(question) or ask(question))
+    monkeypatch.setattr(
+        running, "ask", lambda question: asked.append(question) or ask(question)
+    )
     seen = running.trace(*learned_pairs[4])
     bug = figures.patients(1)["B"]
     held = {"trace": seen, "bug_patient": "B", "bug_head": "cross.1.1"}
@@ -345,7 +520,9 @@ def test_a_guess_is_answered_without_another_pass_and_forgotten_with_the_patient
     assert "<b>Yes.</b>" in answer["reply"] and figures.CODE[bug][0] in answer["reply"]
     assert [one.bug for one in asked] == [HEALTHY, bug]
     assert "after" not in answer, "the maps stay"
-    answer = shown(pictures, running, made=made, **{**held, "bug_patient": "C"}, bug_guess=bug)
+    answer = shown(
+        pictures, running, made=made, **{**held, "bug_patient": "C"}, bug_guess=bug
+    )
     assert answer["bug_guess"] == part.GUESSES[0] and answer["reply"] == ""
     assert len(asked) == 3, "the healthy model is measured once a sentence"
     kept = shown(pictures, running, made={}, **held, bug_guess=bug)
@@ -359,13 +536,27 @@ def test_other_letters_are_another_seed_within_the_limits(running):
 
 
 def test_without_a_pass_or_attention_the_part_says_so(running, pictures):
-    assert "Waiting for a translation" in shown(pictures, running, trace=None)["refusal"]
+    assert (
+        "Waiting for a translation" in shown(pictures, running, trace=None)["refusal"]
+    )
     with closing(Service.open(CHECKPOINTS / "gru-attention", "cpu")) as recurrent:
-        answer = shown(laid_out(recurrent).pictures[part.ID], recurrent, trace=recurrent.explain("The cat sleeps."))
-        assert "gru-attention" in answer["refusal"] and answer["texts"] == "" and answer["after"] is None
+        answer = shown(
+            laid_out(recurrent).pictures[part.ID],
+            recurrent,
+            trace=recurrent.explain("The cat sleeps."),
+        )
+        assert (
+            "gru-attention" in answer["refusal"]
+            and answer["texts"] == ""
+            and answer["after"] is None
+        )
 
 
 def test_translations_are_escaped_and_saved_as_numbers(running, learned_pairs):
-    healthy, ill = (running.ask(Examine(*learned_pairs[0], one)) for one in (HEALTHY, "positions"))
+    healthy, ill = (
+        running.ask(Examine(*learned_pairs[0], one)) for one in (HEALTHY, "positions")
+    )
     drawn = figures.translations(healthy, ill, "D", "<b>&", ENGLISH)
-    assert "<b>&" not in drawn and "&lt;b&gt;&amp;" in drawn and 'class="weighed"' in drawn
+    assert (
+        "<b>&" not in drawn and "&lt;b&gt;&amp;" in drawn and 'class="weighed"' in drawn
+    )

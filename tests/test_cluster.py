@@ -21,8 +21,13 @@ from tests.harness import App, free_port, wait_until
 from xformer.results import STACKS, Options
 from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(
-    find_spec("ray") is None or sys.platform != "linux", reason="Ray is not installed: pip install 'ray[serve]'")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("ray") is None or sys.platform != "linux",
+        reason="Ray is not installed: pip install 'ray[serve]'",
+    ),
+]
 USERS = 50
 HANGING = 12  # seconds after which a replica that hangs is replaced
 
@@ -33,10 +38,30 @@ class Cluster(App):
     def __init__(self, folder, checkpoint, sentiment):
         port = free_port()
         self.mark = f"XFORMER_TEST={folder}"
-        super().__init__(folder, "serve", "--replicas", "2", "--cpus", "0.5", "--patience", HANGING, "--port", port,
-                         "--device", "cpu", "--checkpoint", checkpoint, "--sentiment", sentiment,
-                         ready="The engine answers", command=[sys.executable, "-m", "xformer"], TMPDIR="/tmp",
-                         XFORMER_TEST=str(folder), RAY_USAGE_STATS_ENABLED="0", OMP_NUM_THREADS="1")
+        super().__init__(
+            folder,
+            "serve",
+            "--replicas",
+            "2",
+            "--cpus",
+            "0.5",
+            "--patience",
+            HANGING,
+            "--port",
+            port,
+            "--device",
+            "cpu",
+            "--checkpoint",
+            checkpoint,
+            "--sentiment",
+            sentiment,
+            ready="The engine answers",
+            command=[sys.executable, "-m", "xformer"],
+            TMPDIR="/tmp",
+            XFORMER_TEST=str(folder),
+            RAY_USAGE_STATS_ENABLED="0",
+            OMP_NUM_THREADS="1",
+        )
         self.address = f"http://127.0.0.1:{port}"
 
     def replicas(self):
@@ -44,7 +69,9 @@ class Cluster(App):
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
-                mine = self.mark.encode() in (path / "environ").read_bytes().split(b"\0")
+                mine = self.mark.encode() in (path / "environ").read_bytes().split(
+                    b"\0"
+                )
                 if mine and b"ServeReplica" in (path / "cmdline").read_bytes():
                     found.append(int(path.name))
             except OSError:  # it has ended, or is another user's
@@ -54,22 +81,33 @@ class Cluster(App):
 
 @pytest.fixture(scope="module")
 def cluster(tiny_checkpoint, tiny_classifier, tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("cluster"), tiny_checkpoint, tiny_classifier) as started:
+    with Cluster(
+        tmp_path_factory.mktemp("cluster"), tiny_checkpoint, tiny_classifier
+    ) as started:
         yield started
 
 
-def test_two_replicas_answer_as_a_service_here(cluster, running, reader, learned_pairs, reviews):
+def test_two_replicas_answer_as_a_service_here(
+    cluster, running, reader, learned_pairs, reviews
+):
     assert len(cluster.replicas()) == 2
     far = Engine(cluster.address)
     service = RemoteTranslation(far)
     for english, spanish in [*learned_pairs, *learned_pairs]:  # so that both are asked
-        mine, theirs = (one.translate(english, Options(beam=3)) for one in (running, service))
+        mine, theirs = (
+            one.translate(english, Options(beam=3)) for one in (running, service)
+        )
         assert theirs.best.text == spanish and mine.best.tokens == theirs.best.tokens
         assert mine.best.log_probs == pytest.approx(theirs.best.log_probs, abs=1e-5)
         for stack in STACKS:
-            here, there = (getattr(one.trace(english, spanish), stack) for one in (running, service))
+            here, there = (
+                getattr(one.trace(english, spanish), stack)
+                for one in (running, service)
+            )
             np.testing.assert_array_equal(here, there)
-    (mine,), (theirs,) = (one.classify([reviews[0][1]]) for one in (reader, RemoteReviews(far)))
+    (mine,), (theirs,) = (
+        one.classify([reviews[0][1]]) for one in (reader, RemoteReviews(far))
+    )
     assert (mine.label, mine.probability) == (theirs.label, theirs.probability)
     far.close()
 
@@ -96,7 +134,8 @@ def test_a_replica_that_is_killed_loses_no_request(cluster, learned_pairs):
             for one in running[:5]:
                 assert not one.done()
             os.kill(before[0], signal.SIGKILL)
-            for _ in range(40):  # answers of the other one, while the first is started again
+            # answers of the other one, while the first is started again
+            for _ in range(40):
                 assert service.translate(english).best.text == spanish
         finally:
             ended.set()
@@ -111,12 +150,18 @@ def replaced(replicas, lost):
     return replicas if len(replicas) >= 2 and lost not in replicas else None
 
 
-def test_a_replica_that_hangs_is_replaced_and_requests_are_answered(cluster, learned_pairs):
+def test_a_replica_that_hangs_is_replaced_and_requests_are_answered(
+    cluster, learned_pairs
+):
     english, spanish = learned_pairs[0]
     before = cluster.replicas()
     ended = threading.Event()
     assert len(before) == 2
-    with closing(RemoteTranslation(Engine(cluster.address))) as service, ThreadPoolExecutor(8) as pool:
+    with (
+        closing(RemoteTranslation(Engine(cluster.address))) as service,
+        ThreadPoolExecutor(8) as pool,
+    ):
+
         def use():
             while not ended.is_set():
                 assert service.translate(english).best.text == spanish
@@ -129,5 +174,6 @@ def test_a_replica_that_hangs_is_replaced_and_requests_are_answered(cluster, lea
             now = wait_until(lambda: replaced(cluster.replicas(), before[0]))
         finally:
             ended.set()
-        assert [one.result() for one in running] == [spanish] * 8  # raises where a request was lost
+        # raises where a request was lost
+        assert [one.result() for one in running] == [spanish] * 8
     assert before[1] in now

@@ -22,7 +22,9 @@ from tests.harness import PROXY, ROOT, Copies, free_port, wait_until
 
 pytestmark = pytest.mark.full
 
-WITH_PROXY = pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
+WITH_PROXY = pytest.mark.skipif(
+    PROXY is None, reason="HAProxy is not installed: apt-get install haproxy"
+)
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 CONFIGURATION = (ROOT / "hosting" / "haproxy.cfg").read_text(encoding="utf-8")
 
@@ -33,7 +35,9 @@ class Visitor:
     def __init__(self, address):
         self.address = address
         self.jar = CookieJar()
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+        self.opener = urllib.request.build_opener(
+            urllib.request.HTTPCookieProcessor(self.jar)
+        )
         self.stream = self.opener.open(f"{address}/gradio_api/heartbeat/{id(self)}")
 
     def __enter__(self):
@@ -48,18 +52,28 @@ class Visitor:
         return cookie.value
 
     def ask(self, text):
-        return endpoints.ask(self.address, "translate", text, opener=self.opener)["text"]
+        return endpoints.ask(self.address, "translate", text, opener=self.opener)[
+            "text"
+        ]
 
 
 @pytest.fixture(scope="module")
 def copies(tiny_checkpoint, tmp_path_factory):
-    with Copies(tmp_path_factory.mktemp("copies"), "--checkpoint", tiny_checkpoint, "--device", "cpu") as running:
+    with Copies(
+        tmp_path_factory.mktemp("copies"),
+        "--checkpoint",
+        tiny_checkpoint,
+        "--device",
+        "cpu",
+    ) as running:
         yield running
 
 
 @WITH_PROXY
 @pytest.mark.server
-def test_a_visitor_stays_with_a_copy_and_another_comes_to_the_other(copies, learned_pairs):
+def test_a_visitor_stays_with_a_copy_and_another_comes_to_the_other(
+    copies, learned_pairs
+):
     with Visitor(copies.address) as one, Visitor(copies.address) as other:
         names = (one.copy, other.copy)
         assert len({*names}) == 2  # two visitors of one address
@@ -72,7 +86,10 @@ def test_a_visitor_stays_with_a_copy_and_another_comes_to_the_other(copies, lear
 @pytest.mark.server
 def test_clients_of_gradio_keep_the_cookie_by_themselves(copies, learned_pairs):
     with ExitStack() as opened:
-        clients = [Client(copies.address, verbose=False, download_files=False) for _ in range(2)]
+        clients = [
+            Client(copies.address, verbose=False, download_files=False)
+            for _ in range(2)
+        ]
         for client in clients:
             opened.callback(client.close)
         assert {client.cookies["copy"] for client in clients} == {"copy1", "copy2"}
@@ -86,7 +103,9 @@ def test_clients_of_gradio_keep_the_cookie_by_themselves(copies, learned_pairs):
 def test_an_answer_is_passed_on_as_it_comes(copies):
     host, port = copies.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=60) as connection:
-        connection.sendall(f"GET /gradio_api/heartbeat/abc HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        connection.sendall(
+            f"GET /gradio_api/heartbeat/abc HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
+        )
         said = b""
         while b"ALIVE" not in said:  # the stream has no end
             part = connection.recv(4096)
@@ -97,19 +116,28 @@ def test_an_answer_is_passed_on_as_it_comes(copies):
 @WITH_PROXY
 @pytest.mark.server
 def test_the_proxy_says_who_asks_and_drops_what_visitors_say_of_it(copies):
-    request = urllib.request.Request(f"{copies.address}/robots.txt", headers={"X-Forwarded-Host": "evil.example.org"})
+    request = urllib.request.Request(
+        f"{copies.address}/robots.txt", headers={"X-Forwarded-Host": "evil.example.org"}
+    )
     with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(urllib.request.Request(f"{copies.address}/robots.txt", data=b"x",
-                                                      headers={"Content-Length": "99000000"}))
+        urllib.request.urlopen(
+            urllib.request.Request(
+                f"{copies.address}/robots.txt",
+                data=b"x",
+                headers={"Content-Length": "99000000"},
+            )
+        )
     refused.value.close()
     assert refused.value.code == 413
 
 
 @WITH_PROXY
 @pytest.mark.server
-def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies, learned_pairs):
+def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(
+    copies, learned_pairs
+):
     visitors = [Visitor(copies.address) for _ in range(6)]
     before = [visitor.copy for visitor in visitors]
     assert {*before} == {"copy1", "copy2"}
@@ -124,7 +152,8 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies
             try:
                 assert visitor.ask(english) == spanish
                 answers[visitor] += killed.is_set()
-            except (OSError, ValueError, KeyError, HTTPException):  # an answer that broke off, too
+            except (OSError, ValueError, KeyError, HTTPException):
+                # an answer that broke off, too
                 failures[visitor] += 1
 
     with ExitStack() as streams, ThreadPoolExecutor(len(visitors)) as pool:
@@ -143,13 +172,17 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies
     after = [visitor.copy for visitor in visitors]
     assert {*after} == {"copy2"}  # its own visitors stayed, and the others came to it
     for visitor, was in zip(visitors, before, strict=True):
-        assert answers[visitor] and failures[visitor] <= (0 if was == "copy2" else 5), (was, failures[visitor])
+        assert answers[visitor] and failures[visitor] <= (0 if was == "copy2" else 5), (
+            was,
+            failures[visitor],
+        )
 
 
 @pytest.fixture
 def proxy(tmp_path):
     """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced; its copy is not there."""
     with ExitStack() as started:
+
         def start(**changes):
             port = free_port()
             text = configuration({"copy1": free_port()})
@@ -157,12 +190,21 @@ def proxy(tmp_path):
                 assert text.count(old) == 1
                 text = text.replace(old, new)
             (tmp_path / "haproxy.cfg").write_text(text, encoding="utf-8")
-            process = started.enter_context(subprocess.Popen(
-                [PROXY, "-db", "-q", "-f", str(tmp_path / "haproxy.cfg")], stdout=subprocess.DEVNULL, env={
-                    **os.environ, "XFORMER_BIND": f"127.0.0.1:{port}", "XFORMER_ERRORS": str(ROOT / "hosting")}))
+            process = started.enter_context(
+                subprocess.Popen(
+                    [PROXY, "-db", "-q", "-f", str(tmp_path / "haproxy.cfg")],
+                    stdout=subprocess.DEVNULL,
+                    env={
+                        **os.environ,
+                        "XFORMER_BIND": f"127.0.0.1:{port}",
+                        "XFORMER_ERRORS": str(ROOT / "hosting"),
+                    },
+                )
+            )
             started.callback(process.terminate)
             wait_until(lambda: asked(port, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
             return port
+
         yield start
 
 
@@ -199,11 +241,19 @@ def test_compose_starts_what_the_proxy_looks_for():
     proxy = COMPOSE["services"]["proxy"]
     page = COMPOSE["services"]["page"]
     assert "page:7860" in CONFIGURATION and page["expose"] == ["7860"]
-    assert {*re.findall(r"\$\{(XFORMER_\w+)\}", CONFIGURATION)} == {*proxy["environment"]}
+    assert {*re.findall(r"\$\{(XFORMER_\w+)\}", CONFIGURATION)} == {
+        *proxy["environment"]
+    }
     for volume in proxy["volumes"]:
         assert (ROOT / volume.split(":")[0]).is_file()
     assert page["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
     assert "--no-any-model" in page["command"]
     for one in (proxy, page):
-        assert one["read_only"] and one["cap_drop"] == ["ALL"] and one["security_opt"] == ["no-new-privileges:true"]
-    assert "cookie copy insert" in CONFIGURATION and "balance source" not in CONFIGURATION
+        assert (
+            one["read_only"]
+            and one["cap_drop"] == ["ALL"]
+            and one["security_opt"] == ["no-new-privileges:true"]
+        )
+    assert (
+        "cookie copy insert" in CONFIGURATION and "balance source" not in CONFIGURATION
+    )

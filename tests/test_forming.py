@@ -18,7 +18,13 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 
-VALUES = {"form_sentence": 1, "form_moment": 20, "form_stack": "cross", "form_layer": 0, "form_head": 0}
+VALUES = {
+    "form_sentence": 1,
+    "form_moment": 20,
+    "form_stack": "cross",
+    "form_layer": 0,
+    "form_head": 0,
+}
 
 
 @pytest.fixture
@@ -27,7 +33,9 @@ def folders(generation_checkpoints):
 
 
 def drawn(pool, name="pre-norm", **values):
-    return Ask.always(pool, ENGLISH).answer(part.draw, form_model=name, **{**VALUES, **values})
+    return Ask.always(pool, ENGLISH).answer(
+        part.draw, form_model=name, **{**VALUES, **values}
+    )
 
 
 def moments_of(folders, name="pre-norm"):
@@ -39,7 +47,9 @@ def test_the_head_that_aligns_best_in_the_end_is_followed(folders):
     moments.errors[:] = 0.9
     moments.errors[-1, 1, 0, 1] = 0.2
     assert formation.followed(moments) == (Head("cross", 1, 2), "given")
-    assert formation.error_course(moments, Head("cross", 1, 2), "given") == pytest.approx([0.9, 0.9, 0.2])
+    assert formation.error_course(
+        moments, Head("cross", 1, 2), "given"
+    ) == pytest.approx([0.9, 0.9, 0.2])
     assert formation.better_reading(moments, Head("cross", 1, 2)) == "given"
     assert formation.followed(moments_of(folders, "gru")) is None
 
@@ -50,19 +60,34 @@ def test_the_maps_of_a_moment_are_those_of_a_pass(folders):
     for stack in STACKS:
         rows = trace.of(stack).probabilities.sum(axis=-1)
         assert np.abs(rows - 1).max() < 0.05, "a byte a number"
-    assert (trace.cross * 255).astype(np.uint8).tolist() == course.maps["cross"][1].tolist()
+    assert (trace.cross * 255).astype(np.uint8).tolist() == course.maps["cross"][
+        1
+    ].tolist()
     assert formation.trace_at(moments_of(folders, "gru").courses[0], 0).cross.size == 0
 
 
-def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, folders):
+def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(
+    generations, folders
+):
     answer = drawn(generations, form_moment=2)
     assert not answer["problem"]
-    assert f"Step {STEPS[1]}: 50 % of the training, 5,000 target pieces, 0.5 minutes" in answer["said"]
+    assert (
+        f"Step {STEPS[1]}: 50 % of the training, 5,000 target pieces, 0.5 minutes"
+        in answer["said"]
+    )
     assert "The head that aligns best in the end" in answer["said"]
     assert answer["form_moment"] == {"maximum": 3, "value": 2, "__type__": "update"}
-    assert answer["story"].count("<tr") == len(STEPS) + 1 and answer["story"].count("aria-current") == 1
-    assert answer["picture"]["value"]["title"].endswith("step 5") and answer["grid"]["value"]["layers"] == 2
-    assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), "nothing is set while it is moved"
+    assert (
+        answer["story"].count("<tr") == len(STEPS) + 1
+        and answer["story"].count("aria-current") == 1
+    )
+    assert (
+        answer["picture"]["value"]["title"].endswith("step 5")
+        and answer["grid"]["value"]["layers"] == 2
+    )
+    assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), (
+        "nothing is set while it is moved"
+    )
     mark = json.loads(answer["errors"]["figure"])["data"][-1]
     assert mark["x"] == [1]
     last = drawn(generations)
@@ -71,37 +96,71 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, 
 
 def test_it_says_where_the_last_moment_is_not_of_the_kept_weights(generations):
     said = drawn(generations, form_moment=2)["said"]
-    assert "Step 10 is the end of the training" in said and "weights of step 8, the best" in said
+    assert (
+        "Step 10 is the end of the training" in said
+        and "weights of step 8, the best" in said
+    )
     assert "Elsewhere" not in drawn(generations, "post-norm")["said"]
 
 
-def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(generations):
+def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(
+    generations,
+):
     ask = Ask.always(generations, ENGLISH)
     event = SimpleNamespace(layer=1, head=2)
-    answer = ask.answer(part.choose, drawn="post-norm", form_model="post-norm", event=event, **VALUES)
-    assert (answer["form_layer"], answer["form_head"]) == (1, 2) and "layer 1 of 2 · head 2 of 2" in answer[
-        "picture"]["value"]["title"]
-    answer = ask.answer(part.draw, form_model="post-norm", other_stack=True,
-                        **{**VALUES, "form_stack": "encoder_self", "form_layer": 1, "form_head": 2})
-    assert (answer["form_layer"], answer["form_head"]) == (0, 0) and "Encoder" in answer["picture"]["value"]["title"]
+    answer = ask.answer(
+        part.choose, drawn="post-norm", form_model="post-norm", event=event, **VALUES
+    )
+    assert (answer["form_layer"], answer["form_head"]) == (
+        1,
+        2,
+    ) and "layer 1 of 2 · head 2 of 2" in answer["picture"]["value"]["title"]
+    answer = ask.answer(
+        part.draw,
+        form_model="post-norm",
+        other_stack=True,
+        **{**VALUES, "form_stack": "encoder_self", "form_layer": 1, "form_head": 2},
+    )
+    assert (answer["form_layer"], answer["form_head"]) == (
+        0,
+        0,
+    ) and "Encoder" in answer["picture"]["value"]["title"]
 
 
-def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(generations):
+def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(
+    generations,
+):
     answer = drawn(generations, "gru")
-    assert answer["story"] and not answer["picture"]["visible"] and not answer["grid"]["visible"]
+    assert (
+        answer["story"]
+        and not answer["picture"]["visible"]
+        and not answer["grid"]["visible"]
+    )
     assert "This model has no attention" in answer["said"]
     answer = drawn(generations, "gru-attention", form_stack="decoder_self")
     assert "A recurrent model has no self-attention" in answer["problem"]
     assert answer["errors_part"]["visible"] and answer["story"]
 
 
-def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint, tmp_path):
-    copies = {name: shutil.copytree(folders[name], tmp_path / name) for name in ("gru", "post-norm")}
+def test_what_is_not_there_is_one_sentence(
+    generations, folders, tiny_checkpoint, tmp_path
+):
+    copies = {
+        name: shutil.copytree(folders[name], tmp_path / name)
+        for name in ("gru", "post-norm")
+    }
     (copies["gru"] / recorded.MOMENTS).unlink()
     path = copies["post-norm"] / recorded.MOMENTS
     path.write_bytes(path.read_bytes()[:-100])
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), copies, "cpu")) as some:
-        for name, said in (("pre-norm", "is not available here"), ("gru", "No moments were kept of the training of"),
-                           ("post-norm", "holds no moments of a training run")):
+        for name, said in (
+            ("pre-norm", "is not available here"),
+            ("gru", "No moments were kept of the training of"),
+            ("post-norm", "holds no moments of a training run"),
+        ):
             answer = drawn(some, name)
-            assert said in answer["problem"] and not answer["picture"]["visible"] and answer["story"] == ""
+            assert (
+                said in answer["problem"]
+                and not answer["picture"]["visible"]
+                and answer["story"] == ""
+            )

@@ -71,7 +71,7 @@ MAY_TAKE_LONG = {
     "tests/test_transfer.py::test_a_slow_fetch_that_comes_forward_is_waited_for":
         "a server that sends slowly",
     "tests/test_translation.py::test_any_text_gets_a_translation_or_one_sentence":
-        "a hundred texts that are made up"}
+        "a hundred texts that are made up"}  # fmt: skip
 
 PASSES = "def test_one():\n    pass\n"
 FAILS = "def test_one():\n    assert 1 == 2\n"
@@ -107,20 +107,31 @@ def test_two(seen):
 
 
 # Plugins that these tests do not need take longer to load than they take to run.
-ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "xdist.plugin",
+}
 IN_TWO = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 @pytest.fixture
 def gate(tmp_path):
     """`gate(files, *arguments)` runs the tests of some files; a journey is one in journeys/."""
+
     def run(files, *arguments):
         for name, text in {"pytest.ini": "[pytest]\n", **files}.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text)
         return subprocess.run(
-            [sys.executable, "-m", "tests.gate", "--journeys", "journeys", *arguments], cwd=tmp_path,
-            env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False)
+            [sys.executable, "-m", "tests.gate", "--journeys", "journeys", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **ENVIRONMENT},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
     return run
 
 
@@ -135,11 +146,17 @@ def runs(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_journey_that_passes_when_tried_again_is_no_failure_but_is_told(gate, tmp_path):
-    ran = gate({"journeys/test_a.py": FAILS_TIMES.format(1), "test_b.py": PASSES}, *IN_TWO)
+def test_a_journey_that_passes_when_tried_again_is_no_failure_but_is_told(
+    gate, tmp_path
+):
+    ran = gate(
+        {"journeys/test_a.py": FAILS_TIMES.format(1), "test_b.py": PASSES}, *IN_TWO
+    )
     assert ran.returncode == 0, ran.stdout
     told, where = ran.stdout.splitlines()[-2:]
-    assert told.startswith("Passed when tried again: journeys/test_a.py::test_one (load average ")
+    assert told.startswith(
+        "Passed when tried again: journeys/test_a.py::test_one (load average "
+    )
     assert where == "Why they failed: test-results/second-try.md"
     text = written(tmp_path)
     assert told in text and "    E       AssertionError: assert 1 > 1" in text
@@ -148,7 +165,12 @@ def test_a_journey_that_passes_when_tried_again_is_no_failure_but_is_told(gate, 
 
 @pytest.mark.slow
 def test_a_journey_that_fails_twice_is_a_failure(gate, tmp_path):
-    ran = gate({"journeys/test_a.py": FAILS_TIMES.format(2), "journeys/test_b.py": FAILS_TIMES.format(1)})
+    ran = gate(
+        {
+            "journeys/test_a.py": FAILS_TIMES.format(2),
+            "journeys/test_b.py": FAILS_TIMES.format(1),
+        }
+    )
     assert ran.returncode == 1
     assert runs(tmp_path) == {"test_a": 2, "test_b": 2}
     text = written(tmp_path)
@@ -157,15 +179,28 @@ def test_a_journey_that_fails_twice_is_a_failure(gate, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("others", "arguments", "status"), [
-    ({"test_b.py": FAILS}, IN_TWO, 1),
-    ({"journeys/test_b.py": UNFOUND}, IN_TWO, 1),
-    ({"journeys/test_b.py": UNFOUND}, ["--continue-on-collection-errors"], 1),
-    ({"journeys/test_b.py": UNFOUND}, [], 2),
-    ({f"journeys/test_{number}.py": FAILS for number in range(5)}, [], 1),
-    ({"test_b.py": PASSES}, ["-x"], 1),
-], ids=["no journey", "one not read, in two", "one not read, gone on", "one not read", "six", "stopped"])
-def test_nothing_is_tried_again_where_more_is_wrong(gate, tmp_path, others, arguments, status):
+@pytest.mark.parametrize(
+    ("others", "arguments", "status"),
+    [
+        ({"test_b.py": FAILS}, IN_TWO, 1),
+        ({"journeys/test_b.py": UNFOUND}, IN_TWO, 1),
+        ({"journeys/test_b.py": UNFOUND}, ["--continue-on-collection-errors"], 1),
+        ({"journeys/test_b.py": UNFOUND}, [], 2),
+        ({f"journeys/test_{number}.py": FAILS for number in range(5)}, [], 1),
+        ({"test_b.py": PASSES}, ["-x"], 1),
+    ],
+    ids=[
+        "no journey",
+        "one not read, in two",
+        "one not read, gone on",
+        "one not read",
+        "six",
+        "stopped",
+    ],
+)
+def test_nothing_is_tried_again_where_more_is_wrong(
+    gate, tmp_path, others, arguments, status
+):
     ran = gate({"journeys/test_a.py": FAILS_TIMES.format(1), **others}, *arguments)
     assert ran.returncode == status, ran.stdout
     assert set(runs(tmp_path).values()) <= {1} and written(tmp_path) is None
@@ -173,7 +208,9 @@ def test_nothing_is_tried_again_where_more_is_wrong(gate, tmp_path, others, argu
 
 
 @pytest.mark.slow
-def test_what_complains_at_the_end_of_a_file_is_tried_again_with_all_of_it(gate, tmp_path):
+def test_what_complains_at_the_end_of_a_file_is_tried_again_with_all_of_it(
+    gate, tmp_path
+):
     ran = gate({"journeys/test_a.py": COMPLAINS})
     assert ran.returncode == 1
     assert "Failed when tried again: journeys/test_a.py::test_two" in written(tmp_path)
@@ -194,7 +231,9 @@ def test_the_command_beside_the_tests_is_told_and_has_to_succeed(gate, status):
 
 
 def report(test, when="call", failed=False, seconds=1.0):
-    return SimpleNamespace(nodeid=test, when=when, failed=failed, duration=seconds, longreprtext="why")
+    return SimpleNamespace(
+        nodeid=test, when=when, failed=failed, duration=seconds, longreprtext="why"
+    )
 
 
 def test_the_seconds_of_files_are_noted_beside_those_that_are_known(tmp_path):
@@ -202,20 +241,40 @@ def test_the_seconds_of_files_are_noted_beside_those_that_are_known(tmp_path):
     for name in ("test_new.py", "test_known.py"):
         (tmp_path / "tests" / name).touch()
     seconds = tmp_path / "tests" / "seconds.json"
-    seconds.write_text(json.dumps({"tests/test_known.py": 3.0, "tests/test_known.py::test_one": 2.1,
-                                   "tests/test_gone.py": 4.0, "tests/test_new.py::test_one": 2.2}))
+    seconds.write_text(
+        json.dumps(
+            {
+                "tests/test_known.py": 3.0,
+                "tests/test_known.py::test_one": 2.1,
+                "tests/test_gone.py": 4.0,
+                "tests/test_new.py::test_one": 2.2,
+            }
+        )
+    )
     record = Record()
     record.root = tmp_path
     for when in ("setup", "call", "teardown"):
-        record.pytest_runtest_logreport(report("tests/test_new.py::test_one", when, seconds=0.51))
+        record.pytest_runtest_logreport(
+            report("tests/test_new.py::test_one", when, seconds=0.51)
+        )
     record.pytest_runtest_logreport(report("tests/test_new.py::test_two", seconds=2.51))
     measure(record)
-    assert json.loads(seconds.read_text()) == {"tests/test_known.py": 3.0, "tests/test_known.py::test_one": 2.1,
-                                               "tests/test_new.py": 4.0, "tests/test_new.py::test_two": 2.5}
+    assert json.loads(seconds.read_text()) == {
+        "tests/test_known.py": 3.0,
+        "tests/test_known.py::test_one": 2.1,
+        "tests/test_new.py": 4.0,
+        "tests/test_new.py::test_two": 2.5,
+    }
 
 
 def test_the_files_that_take_longest_come_first_and_their_tests_stay_in_order():
-    names = ["a.py::test_2", "a.py::test_1", "b.py::test_1", "unknown.py::test_1", "c.py::test_1"]
+    names = [
+        "a.py::test_2",
+        "a.py::test_1",
+        "b.py::test_1",
+        "unknown.py::test_1",
+        "c.py::test_1",
+    ]
     items = [SimpleNamespace(nodeid=name) for name in names]
     longest_first(items, {"a.py": 10, "b.py": 90, "c.py": 20})
     assert [item.nodeid for item in items] == [names[2], names[3], names[4], *names[:2]]
@@ -229,7 +288,11 @@ def test_the_seconds_are_of_files_that_are_there():
 def test_no_test_takes_long_but_for_journeys_and_what_is_said_why():
     """As they were measured last."""
     known = json.loads((ROOT / "tests" / "seconds.json").read_text())
-    slow = {name.partition("[")[0] for name in known if name != file_of(name) and not name.startswith("tests/browser/")}
+    slow = {
+        name.partition("[")[0]
+        for name in known
+        if name != file_of(name) and not name.startswith("tests/browser/")
+    }
     assert slow <= {*MAY_TAKE_LONG}
 
 
@@ -240,5 +303,8 @@ def test_what_a_journey_left_is_named_where_its_failure_is_written(tmp_path):
     (left / "page-1.png").touch()
     (left / "page-1.json").write_text('{"requests": ["translate"]}')
     text = Failure(test, test, 2.5, ["one\n\ntwo"], load_then=1.5).written(tmp_path)
-    assert 'page-1 waited for: `{"requests": ["translate"]}`' in text and "    one\n\n    two" in text
+    assert (
+        'page-1 waited for: `{"requests": ["translate"]}`' in text
+        and "    one\n\n    two" in text
+    )
     assert "\n\ntest-results/browser-test_a.py-test_one-wide/page-1.png\n\n" in text

@@ -46,20 +46,32 @@ def asked(pool, language=ENGLISH):
 
 def compared(pool, text="The cat sleeps.", **options):
     translation = pool.default.translate(text, Options(**options))
-    return list(asked(pool).answers(part.compare, translation=translation, compared=None))
+    return list(
+        asked(pool).answers(part.compare, translation=translation, compared=None)
+    )
 
 
 def test_the_sentence_goes_through_all_generations_one_after_the_other(generations):
     first, *answers = compared(generations, beam=2)
     assert len(answers) == len(GENERATIONS) and "n / k" in first["costs"]
-    assert [answer["table"].count(">…</span>") for answer in (first, *answers)] == [4, 3, 2, 1, 0]
+    assert [answer["table"].count(">…</span>") for answer in (first, *answers)] == [
+        4,
+        3,
+        2,
+        1,
+        0,
+    ]
     maps = [name for answer in answers for name in answer if name in GENERATIONS]
-    assert maps == ["gru-attention", "post-norm", "pre-norm"], "the GRU without attention has no map"
+    assert maps == ["gru-attention", "post-norm", "pre-norm"], (
+        "the GRU without attention has no map"
+    )
     assert "layer 2, head 1 · alignment error 0.250" in answers[-1]["pre-norm"]["title"]
     table = answers[-1]["table"]
     for name in GENERATIONS:
         with generations.lease(name) as service:
-            assert service.translate("The cat sleeps.", Options(beam=2)).best.text in table
+            assert (
+                service.translate("The cat sleeps.", Options(beam=2)).best.text in table
+            )
         assert label(name) in table
 
 
@@ -67,24 +79,38 @@ def test_of_a_spanish_sentence_is_said_that_they_read_english(generations):
     """As the page has one where its model translates from Spanish."""
     assert {answer["problem"] for answer in compared(generations)} == {""}
     spanish = compared(generations, "El gato que vi está en la casa.")
-    assert all("This looks like Spanish; these models read English" in answer["problem"] for answer in spanish)
+    assert all(
+        "This looks like Spanish; these models read English" in answer["problem"]
+        for answer in spanish
+    )
 
 
 def test_the_time_of_each_is_the_median_of_warm_translations(generations, monkeypatch):
     """The first translation, which may have had to load the model, is not timed."""
     took = iter((0.3, 0.1, 0.2) * len(GENERATIONS))
     translate = Service.translate
-    monkeypatch.setattr(Service, "translate", lambda self, *given, **more: replace(
-        translate(self, *given, **more), seconds=next(took)))
+    monkeypatch.setattr(
+        Service,
+        "translate",
+        lambda self, *given, **more: replace(
+            translate(self, *given, **more), seconds=next(took)
+        ),
+    )
     translation = translate(generations.default, "The cat sleeps.")
-    *_, last = asked(generations).answers(part.compare, translation=translation, compared=None)
-    assert last["table"].count("200 ms") == len(GENERATIONS) and next(took, None) is None
+    *_, last = asked(generations).answers(
+        part.compare, translation=translation, compared=None
+    )
+    assert (
+        last["table"].count("200 ms") == len(GENERATIONS) and next(took, None) is None
+    )
     assert f"median of {figures.WARM}" in last["table"]
 
 
 def test_the_same_translation_is_not_compared_twice(generations):
     translation = generations.default.translate("The cat sleeps.")
-    answers = asked(generations).answers(part.compare, translation=translation, compared=translation)
+    answers = asked(generations).answers(
+        part.compare, translation=translation, compared=translation
+    )
     assert list(answers) == [{"problem": ""}]
 
 
@@ -99,67 +125,145 @@ def test_without_any_generation_the_costs_are_shown_still(empty):
 
 def settings(said):
     """The table of settings: by the name of a row, what each column says."""
-    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in unescape(said).split("<tr>")[1:]]
+    rows = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        for row in unescape(said).split("<tr>")[1:]
+    ]
     return {name: cells for name, *cells in rows}
 
 
 def test_the_lectures_settings_stand_beside_those_in_the_files():
     """The lecture's are quoted from its slides; ours are those that the checkpoint's files say."""
-    with closing(Models(Service.open(ROOT / "checkpoints" / "post-norm", "cpu"), {
-            name: ROOT / "checkpoints" / name for name in GENERATIONS}, "cpu")) as pool:
-        said = settings(asked(pool).answer(part.draw, found=None, gen_curve="bleu")["trained"])
-    assert said["Setting"] == ["Lecture: TransformerFG", "Lecture: TransformerPreLN",
-                               *(label(name) for name in GENERATIONS)]
+    with closing(
+        Models(
+            Service.open(ROOT / "checkpoints" / "post-norm", "cpu"),
+            {name: ROOT / "checkpoints" / name for name in GENERATIONS},
+            "cpu",
+        )
+    ) as pool:
+        said = settings(
+            asked(pool).answer(part.draw, found=None, gen_curve="bleu")["trained"]
+        )
+    assert said["Setting"] == [
+        "Lecture: TransformerFG",
+        "Lecture: TransformerPreLN",
+        *(label(name) for name in GENERATIONS),
+    ]
     for name, first, second in (
-            ("Batch", "50 pairs", "–"), ("Warm-up", "4,000 steps", "none"), ("Highest learning rate", "–", "–"),
-            ("Layers, encoder + decoder", "4 + 4", "–"), ("Heads in a layer", "4", "–"),
-            ("Numbers in a vector", "256", "–"), ("Parameters", "274,469,951", "–"),
-            ("Pairs of sentences", "90,000", "90,000"), ("Epochs", "40", "–"), ("Training time", "16 h", "–")):
+        ("Batch", "50 pairs", "–"),
+        ("Warm-up", "4,000 steps", "none"),
+        ("Highest learning rate", "–", "–"),
+        ("Layers, encoder + decoder", "4 + 4", "–"),
+        ("Heads in a layer", "4", "–"),
+        ("Numbers in a vector", "256", "–"),
+        ("Parameters", "274,469,951", "–"),
+        ("Pairs of sentences", "90,000", "90,000"),
+        ("Epochs", "40", "–"),
+        ("Training time", "16 h", "–"),
+    ):
         assert said[name][:2] == [first, second], name
     for column, name in enumerate(GENERATIONS, 2):
-        read = {file: json.loads((ROOT / "checkpoints" / name / f"{file}.json").read_text())
-                for file in ("config", "metrics", "history")}
+        read = {
+            file: json.loads((ROOT / "checkpoints" / name / f"{file}.json").read_text())
+            for file in ("config", "metrics", "history")
+        }
         config, metrics, history = read.values()
         card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
         (pairs,) = re.findall(r"([\d,]+) pairs of Tatoeba", card)
         warmup = metrics["options"]["warmup"]
-        tried = [f"{one['rate']:g}: {one['dev_loss']:.3f}" for one in metrics.get("study", {}).get("rates", [])]
+        tried = [
+            f"{one['rate']:g}: {one['dev_loss']:.3f}"
+            for one in metrics.get("study", {}).get("rates", [])
+        ]
         assert [said[row][column] for row in [*said][1:]] == [
-            f"{metrics['seen'] // metrics['step']} pieces", f"{warmup} steps" if warmup else "none",
-            f"{metrics['options']['peak']:g}", " · ".join(tried) or "–", str(metrics["options"]["seed"]),
+            f"{metrics['seen'] // metrics['step']} pieces",
+            f"{warmup} steps" if warmup else "none",
+            f"{metrics['options']['peak']:g}",
+            " · ".join(tried) or "–",
+            str(metrics["options"]["seed"]),
             f"{config['n_layers']} + {config['n_layers']}",
-            str(config["n_heads"]) if "norm" in name else "–", str(config["d_model"]), said["Parameters"][column],
-            pairs, f"{metrics['epoch']} and part of the next", f"{metrics['minutes']:.1f} min"], name
+            str(config["n_heads"]) if "norm" in name else "–",
+            str(config["d_model"]),
+            said["Parameters"][column],
+            pairs,
+            f"{metrics['epoch']} and part of the next",
+            f"{metrics['minutes']:.1f} min",
+        ], name
         best = min(metrics["study"]["rates"], key=lambda one: one["dev_loss"])["rate"]
-        assert best == metrics["options"]["peak"] or best > metrics["options"]["peak"] and "gru" in name
-    assert {said["Highest learning rate"][column] for column in range(2, 6)} == {"0.0024"}
-    assert "best of those tried that a long run of each bore" in ENGLISH.say("gen_look"), "not the best of all tried"
+        assert (
+            best == metrics["options"]["peak"]
+            or best > metrics["options"]["peak"]
+            and "gru" in name
+        )
+    assert {said["Highest learning rate"][column] for column in range(2, 6)} == {
+        "0.0024"
+    }
+    assert "best of those tried that a long run of each bore" in ENGLISH.say(
+        "gen_look"
+    ), "not the best of all tried"
 
 
 def test_what_the_files_do_not_say_is_a_dash(generations):
     with generations.lease("post-norm") as service:
         one = part._measured(service, "post-norm", ENGLISH)
-    for metrics in ({}, {"options": 3, "learned_from": [], "epoch": "x"},
-                    {"options": {"warmup": "<b>", "peak": None}, "learned_from": {"pairs": float("inf")}},
-                    {"study": {"rates": [{}, {"rate": 0.1}], "seeds": [{"bleu": None}, {"bleu": None}]}}):
-        said = settings(figures.trained([replace(one, metrics=metrics, kept=None, history=None)]))
+    for metrics in (
+        {},
+        {"options": 3, "learned_from": [], "epoch": "x"},
+        {
+            "options": {"warmup": "<b>", "peak": None},
+            "learned_from": {"pairs": float("inf")},
+        },
+        {
+            "study": {
+                "rates": [{}, {"rate": 0.1}],
+                "seeds": [{"bleu": None}, {"bleu": None}],
+            }
+        },
+    ):
+        said = settings(
+            figures.trained([replace(one, metrics=metrics, kept=None, history=None)])
+        )
         assert {name for name, cells in said.items() if cells[2] == "–"} == {
-            "Batch", "Warm-up", "Highest learning rate", "Rates tried: loss on dev", "Seed of the weights",
-            "Pairs of sentences", "Epochs", "Training time"}
-        assert ENGLISH.say("gen_column_bleu") in figures.facts([replace(one, metrics=metrics)])
+            "Batch",
+            "Warm-up",
+            "Highest learning rate",
+            "Rates tried: loss on dev",
+            "Seed of the weights",
+            "Pairs of sentences",
+            "Epochs",
+            "Training time",
+        }
+        assert ENGLISH.say("gen_column_bleu") in figures.facts(
+            [replace(one, metrics=metrics)]
+        )
     unstepped = replace(one, kept=Moment(0, 1.0, 10, 0.0))
     assert settings(figures.trained([unstepped]))["Batch"][2] == "–"
 
 
-def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_checkpoint, tmp_path):
+def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(
+    folders, tiny_checkpoint, tmp_path
+):
     broken = shutil.copytree(folders["post-norm"], tmp_path / "post-norm")
     (broken / "model.safetensors").write_bytes(b"x")
-    with closing(Models(Service.open(tiny_checkpoint, "cpu"), {**folders, "post-norm": broken}, "cpu")) as pool:
+    with closing(
+        Models(
+            Service.open(tiny_checkpoint, "cpu"),
+            {**folders, "post-norm": broken},
+            "cpu",
+        )
+    ) as pool:
         *_, last = compared(pool)
-        assert "The model post-norm cannot be loaded" in last["table"] or "post-norm" in last["table"]
+        assert (
+            "The model post-norm cannot be loaded" in last["table"]
+            or "post-norm" in last["table"]
+        )
         assert "colspan=3" in last["table"] and "pre-norm" in last
         drawn = asked(pool).answer(part.draw, found=None, gen_curve="loss")
-        assert [one.name for one in drawn["found"]] == ["gru", "gru-attention", "pre-norm"]
+        assert [one.name for one in drawn["found"]] == [
+            "gru",
+            "gru-attention",
+            "pre-norm",
+        ]
 
 
 def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoint):
@@ -174,7 +278,15 @@ def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoi
 def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations):
     ask = asked(generations)
     first = ask.answer(part.draw, found=None, gen_curve="bleu")
-    for text in ("0.01 M", "1.0 min", "21.5", "BLEU on far-away", "12.2", "0.250", "0.300"):
+    for text in (
+        "0.01 M",
+        "1.0 min",
+        "21.5",
+        "BLEU on far-away",
+        "12.2",
+        "0.250",
+        "0.300",
+    ):
         assert text in first["facts"], text
     (*_, last) = json.loads(first["lengths"]["figure"])["data"]
     assert last["y"] == [30.0, 20.0]
@@ -182,23 +294,45 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
         answer = ask.answer(part.draw, found=first["found"], gen_curve=curve)
         assert set(answer) == {"problem", "curves"}
         drawn = json.loads(answer["curves"]["figure"])["data"]
-        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [*map(label, GENERATIONS)]
+        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [
+            *map(label, GENERATIONS)
+        ]
     loss, held_out, *_ = json.loads(
-        ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"]
-    assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01 and loss["name"] == held_out["name"]
-    assert (held_out["mode"], held_out["x"], held_out["y"], held_out["showlegend"]) == ("markers", [0.01], [4.0], False)
+        ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"][
+            "figure"
+        ]
+    )["data"]
+    assert (
+        loss["y"][0] == 8.0
+        and loss["x"][-1] == 0.01
+        and loss["name"] == held_out["name"]
+    )
+    assert (held_out["mode"], held_out["x"], held_out["y"], held_out["showlegend"]) == (
+        "markers",
+        [0.01],
+        [4.0],
+        False,
+    )
 
 
 def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generations):
     drawn = asked(generations).answer(part.draw, found=None, gen_curve="bleu")
-    assert drawn["facts"].count("21.5 · 20.9 (each of 2 seeds)") == 1, "of the one that has a study"
-    assert re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250") == 1
+    assert drawn["facts"].count("21.5 · 20.9 (each of 2 seeds)") == 1, (
+        "of the one that has a study"
+    )
+    assert (
+        re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250")
+        == 1
+    )
 
 
 def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
     found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
     old = [replace(one, history=replace(one.history, scores=())) for one in found]
-    for these, title, traces in ((found, "dots of dev", 8), (old, "Loss while they learn", 4)):
+    for these, title, traces in (
+        (found, "dots of dev", 8),
+        (old, "Loss while they learn", 4),
+    ):
         drawn = figures.curves(these, "loss")
         assert drawn.layout.title.text.endswith(title) and len(drawn.data) == traces
 
@@ -208,30 +342,54 @@ def test_the_order_is_not_said_to_be_decided_where_longer_runs_were_level(genera
     training = (ROOT / "docs" / "TRAINING.md").read_text(encoding="utf-8")
     [(longer, post, pre)] = re.findall(
         r"runs of (\d+) million pieces .*? ended at ([\d.]+) BLEU \(post-norm\) and ([\d.]+) \(pre-norm\)",
-        training, re.S)
+        training,
+        re.S,
+    )
     assert {"longer": int(longer), "post": post, "pre": pre} == figures.LONGER
-    assert f"post-norm ended at {post} BLEU while training and pre-norm at {pre}" in facts
-    lesson = (ROOT / "assets" / "lessons" / "generations.json").read_text(encoding="utf-8")
-    assert f"both ended level, with {post} and {pre} BLEU" in lesson and "each in two runs" in lesson
+    assert (
+        f"post-norm ended at {post} BLEU while training and pre-norm at {pre}" in facts
+    )
+    lesson = (ROOT / "assets" / "lessons" / "generations.json").read_text(
+        encoding="utf-8"
+    )
+    assert (
+        f"both ended level, with {post} and {pre} BLEU" in lesson
+        and "each in two runs" in lesson
+    )
 
 
 def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):
     facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
     rows = re.findall(r"<tr><th scope=row>(.*?)</th>(.*?)</tr>", facts)
     assert [re.findall(r"<td.*?>(.*?)</td>", cells)[1:3] for _, cells in rows] == [
-        *[["0.01 M", "1.0 min"]] * 3, ["0.01 M", "0.8 min"]]
-    assert facts.count("the weights are those of step") == 1 and "equally many" not in ENGLISH.say("gen_look")
-    assert f"{label('pre-norm')}: the weights are those of step 8 of 10, which had the best BLEU" in facts
+        *[["0.01 M", "1.0 min"]] * 3,
+        ["0.01 M", "0.8 min"],
+    ]
+    assert facts.count(
+        "the weights are those of step"
+    ) == 1 and "equally many" not in ENGLISH.say("gen_look")
+    assert (
+        f"{label('pre-norm')}: the weights are those of step 8 of 10, which had the best BLEU"
+        in facts
+    )
 
 
-def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_checkpoint, tmp_path):
-    copies = {name: shutil.copytree(folder, tmp_path / name) for name, folder in folders.items()}
+def test_a_broken_history_is_a_sentence_and_a_missing_one_too(
+    folders, tiny_checkpoint, tmp_path
+):
+    copies = {
+        name: shutil.copytree(folder, tmp_path / name)
+        for name, folder in folders.items()
+    }
     (copies["gru"] / recorded.HISTORY).write_text("{")
     (copies["post-norm"] / recorded.HISTORY).unlink()
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), copies, "cpu")) as pool:
         answer = asked(pool).answer(part.draw, found=None, gen_curve="bleu")
         assert "is no history of a training run" in answer["facts"]
-        assert "No history was kept of the training of: Transformer, post-norm" in answer["facts"]
+        assert (
+            "No history was kept of the training of: Transformer, post-norm"
+            in answer["facts"]
+        )
         names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
         assert names == [label(name) for name in ("gru-attention", "pre-norm")]
 
@@ -239,22 +397,47 @@ def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_chec
 def test_the_table_of_the_paper_is_right_for_a_length():
     """Table 1: recurrence n steps and n d²; convolution n/k, dilated log_k n, and k n d²; self-attention n² d."""
     table = figures.complexity(27, 10)
-    for value in ("<b>27</b>", "<b>9</b>", "log_k n = 3", "<b>2,700</b>", "<b>8,100</b>", "<b>7,290</b>"):
+    for value in (
+        "<b>27</b>",
+        "<b>9</b>",
+        "log_k n = 3",
+        "<b>2,700</b>",
+        "<b>8,100</b>",
+        "<b>7,290</b>",
+    ):
         assert value in table, value
     with_all = sizes.parts(sizes.Sizes(1, 0, 10, 2, 40, 90, "post"), 27)
     (attention,) = (part.products for part in with_all if part.name == "self_attention")
-    gru = 27 * sum(weight.numel() for weight in torch.nn.GRU(10, 10).parameters() if weight.ndim == 2)
-    assert f"<b>{attention:,}</b>" in table and f"<b>{gru:,}</b>" in table, "of the calculator, and of PyTorch's GRU"
+    gru = 27 * sum(
+        weight.numel()
+        for weight in torch.nn.GRU(10, 10).parameters()
+        if weight.ndim == 2
+    )
+    assert f"<b>{attention:,}</b>" in table and f"<b>{gru:,}</b>" in table, (
+        "of the calculator, and of PyTorch's GRU"
+    )
     assert "<b>1</b>" in figures.complexity(1, 10)
     assert "<b>2\u202f700</b>" in figures.complexity(27, 10, SPANISH)
 
 
-@pytest.mark.parametrize(("pieces", "said"), [
-    (9, "takes fewer products here than a recurrent one, 5,220 against 5,400; above 10 pieces it takes more"),
-    (10, "takes as many products here as a recurrent one, 6,000 and 6,000"),
-    (11, "takes more products here than a recurrent one, 6,820 against 6,600; below 10 pieces it takes fewer")])
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        (
+            9,
+            "takes fewer products here than a recurrent one, 5,220 against 5,400; above 10 pieces it takes more",
+        ),
+        (10, "takes as many products here as a recurrent one, 6,000 and 6,000"),
+        (
+            11,
+            "takes more products here than a recurrent one, 6,820 against 6,600; below 10 pieces it takes fewer",
+        ),
+    ],
+)
 def test_attention_is_said_to_do_more_only_where_it_does(pieces, said):
-    assert said in figures.complexity(pieces, 10) and "more" not in ENGLISH.say("asks_costs")
+    assert said in figures.complexity(pieces, 10) and "more" not in ENGLISH.say(
+        "asks_costs"
+    )
 
 
 def test_the_times_are_measured_and_said(monkeypatch):
@@ -264,20 +447,27 @@ def test_the_times_are_measured_and_said(monkeypatch):
     assert [one.pieces for one in times] == [*LENGTHS]
     assert all(one.recurrence > 0 < one.attention and one.library > 0 for one in times)
     study = Study()
-    monkeypatch.setattr(study, "layer_times", lambda: [LayerTimes(400, 0.05, 0.03, 0.01)])
+    monkeypatch.setattr(
+        study, "layer_times", lambda: [LayerTimes(400, 0.05, 0.03, 0.01)]
+    )
     ask = asked(study)
     answer = ask.answer(part.measure, measured=None)
     assert f"one layer of {complexity.WIDTH} numbers" in answer["said"]
-    assert "takes 50.0 ms, PyTorch’s own GRU 30.0 ms, and self-attention 10.0 ms; PyTorch’s GRU takes 3.0 times" \
+    assert (
+        "takes 50.0 ms, PyTorch’s own GRU 30.0 ms, and self-attention 10.0 ms; PyTorch’s GRU takes 3.0 times"
         in unescape(answer["said"])
-    assert [curve["name"] for curve in json.loads(answer["picture"]["figure"])["data"]] == [
-        "GRU, a loop in Python", "GRU of PyTorch", "Self-attention, in one pass"]
+    )
+    assert [
+        curve["name"] for curve in json.loads(answer["picture"]["figure"])["data"]
+    ] == ["GRU, a loop in Python", "GRU of PyTorch", "Self-attention, in one pass"]
     assert ask.answer(part.measure, measured=True) == {"problem": ""}
 
 
 def test_the_part_is_the_first_of_its_tab(generations):
     page = laid_out(generations)
-    values, problems = page.controls.read(generations.default, {"tab": "training", "gen_curve": "loss"})
+    values, problems = page.controls.read(
+        generations.default, {"tab": "training", "gen_curve": "loss"}
+    )
     assert not problems and values["part"] == part.ID and values["gen_curve"] == "loss"
     _, problems = page.controls.read(generations.default, {"gen_curve": "weather"})
     assert problems

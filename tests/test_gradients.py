@@ -13,11 +13,23 @@ from xformer.explain.gradients import gradients_at_the_beginning
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS
 
-SHAPE = Config(vocab_size=50, d_model=16, n_heads=2, n_layers=2, n_decoder_layers=1, d_ff=32, dropout=0.3)
+SHAPE = Config(
+    vocab_size=50,
+    d_model=16,
+    n_heads=2,
+    n_layers=2,
+    n_decoder_layers=1,
+    d_ff=32,
+    dropout=0.3,
+)
 
 
 def of(found, stack, sublayer="feed_forward"):
-    return [gradient.norm for gradient in found if (gradient.stack, gradient.sublayer) == (stack, sublayer)]
+    return [
+        gradient.norm
+        for gradient in found
+        if (gradient.stack, gradient.sublayer) == (stack, sublayer)
+    ]
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -37,9 +49,15 @@ def test_norms_are_slopes_of_the_loss(norm):
     loss().backward()
     places = [("encoder", i, layer) for i, layer in enumerate(model.encoder.layers, 1)]
     places += [("decoder", i, layer) for i, layer in enumerate(model.decoder.layers, 1)]
-    parts = [(stack, i, name, getattr(layer, name)) for stack, i, layer in places for name in gradients.SUBLAYERS
-             if hasattr(layer, name)]
-    assert [(g.stack, g.layer, g.sublayer) for g in found] == [part[:3] for part in parts]
+    parts = [
+        (stack, i, name, getattr(layer, name))
+        for stack, i, layer in places
+        for name in gradients.SUBLAYERS
+        if hasattr(layer, name)
+    ]
+    assert [(g.stack, g.layer, g.sublayer) for g in found] == [
+        part[:3] for part in parts
+    ]
     for gradient, (*_, part) in zip(found, parts, strict=True):
         moved = [(p, p.detach().clone(), p.grad) for p in part.parameters()]
         with torch.no_grad():
@@ -55,7 +73,10 @@ def test_norms_are_slopes_of_the_loss(norm):
 
 def test_gradients_grow_towards_the_output_with_post_norm_only():
     deep = Config(vocab_size=200, d_model=32, n_heads=4, n_layers=8, d_ff=128)
-    post, pre = (gradients_at_the_beginning(dataclasses.replace(deep, norm=norm)) for norm in ("post", "pre"))
+    post, pre = (
+        gradients_at_the_beginning(dataclasses.replace(deep, norm=norm))
+        for norm in ("post", "pre")
+    )
     *_, last = of(post, "decoder")
     assert last > 4 * of(post, "decoder")[0]
     assert max(of(pre, "decoder")) < 2.5 * min(of(pre, "decoder"))
@@ -67,7 +88,11 @@ def test_nobody_elses_random_numbers_are_used_up():
     torch.manual_seed(5)
     first = gradients_at_the_beginning(SHAPE, 1)
     torch.testing.assert_close(torch.rand(3), wanted)
-    assert gradients_at_the_beginning(SHAPE, 1) == first != gradients_at_the_beginning(SHAPE, 2)
+    assert (
+        gradients_at_the_beginning(SHAPE, 1)
+        == first
+        != gradients_at_the_beginning(SHAPE, 2)
+    )
     with torch.inference_mode():
         assert gradients_at_the_beginning(SHAPE, 1) == first
 
@@ -83,7 +108,9 @@ def test_a_seed_gives_the_same_beside_others_who_draw():
 
     with ThreadPoolExecutor(4) as pool:
         others = [pool.submit(draw, seed) for seed in seeds]
-        assert [*pool.map(lambda seed: gradients_at_the_beginning(SHAPE, seed), seeds)] == alone
+        assert [
+            *pool.map(lambda seed: gradients_at_the_beginning(SHAPE, seed), seeds)
+        ] == alone
         assert all(other.result() is None for other in others)
 
 
@@ -91,8 +118,15 @@ def test_the_command_prints_both_orders(capsys):
     assert research(["study", "beginning", "--n-layers", "1", "--d-model", "16"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [line[:3] for line in lines] == [
-        ["encoder", "1", "self_attention"], ["encoder", "1", "feed_forward"], ["decoder", "1", "self_attention"],
-        ["decoder", "1", "cross_attention"], ["decoder", "1", "feed_forward"]]
+        ["encoder", "1", "self_attention"],
+        ["encoder", "1", "feed_forward"],
+        ["decoder", "1", "self_attention"],
+        ["decoder", "1", "cross_attention"],
+        ["decoder", "1", "feed_forward"],
+    ]
     assert all(float(value) > 0 for line in lines for value in line[3:])
     assert research(["study", "beginning", "--d-model", "12"]) == 2
-    assert "There is no such model: d_model is 12, which 8 heads cannot share" in capsys.readouterr().err
+    assert (
+        "There is no such model: d_model is 12, which 8 heads cannot share"
+        in capsys.readouterr().err
+    )

@@ -15,38 +15,60 @@ from tests.harness import ROOT
 from tests.pages import run
 from xformer.ui.server import gradio_private
 
-PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
-                     r"event_ids_to_events|\.fns\b|get_api_info|GRADIO_ANALYTICS|gradio_api/|\.default_config|\._id\b")
+PRIVATE = re.compile(
+    r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
+    r"event_ids_to_events|\.fns\b|get_api_info|GRADIO_ANALYTICS|gradio_api/|\.default_config|\._id\b"
+)
 
 
 def test_gradio_is_a_version_that_the_private_parts_were_tried_on():
     oldest, newest = gradio_private.TRIED
-    assert Version(oldest).release[:2] <= Version(gr.__version__).release[:2] <= Version(newest).release[:2], (
+    assert (
+        Version(oldest).release[:2]
+        <= Version(gr.__version__).release[:2]
+        <= Version(newest).release[:2]
+    ), (
         f"Gradio {gr.__version__} is installed, and xformer/ui/server/gradio_private.py was tried on {oldest} to "
-        f"{newest} only. Run all tests on it, compare what each function there rests on, then widen TRIED.")
+        f"{newest} only. Run all tests on it, compare what each function there rests on, then widen TRIED."
+    )
 
 
 def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
-    wanted = next(Requirement(line.partition("#")[0]) for line in (ROOT / "requirements.txt").read_text().splitlines()
-                  if line.startswith("gradio"))
+    wanted = next(
+        Requirement(line.partition("#")[0])
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if line.startswith("gradio")
+    )
     oldest = gradio_private.TRIED[0]
     major, minor = Version(gradio_private.TRIED[1]).release
-    assert wanted.specifier == Requirement(f"gradio>={oldest},<{major}.{minor + 1}").specifier
+    assert (
+        wanted.specifier
+        == Requirement(f"gradio>={oldest},<{major}.{minor + 1}").specifier
+    )
 
 
 def test_ten_journeys_are_made_on_the_newest_gradio():
-    workflow = (ROOT / ".github" / "workflows" / "night.yml").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "night.yml").read_text(
+        encoding="utf-8"
+    )
     named = re.findall(r"(tests/browser/\S+)::(\w+)", workflow)
     assert len(set(named)) == 10
-    assert all(f"def {name}(" in (ROOT / path).read_text(encoding="utf-8") for path, name in named)
+    assert all(
+        f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
+        for path, name in named
+    )
 
 
 def test_only_one_file_knows_private_parts():
     paths = sorted(Path(xformer.ui.__file__).parent.rglob("*.py"))
-    assert [path.name for path in paths if PRIVATE.search(path.read_text(encoding="utf-8"))] == ["gradio_private.py"]
+    assert [
+        path.name for path in paths if PRIVATE.search(path.read_text(encoding="utf-8"))
+    ] == ["gradio_private.py"]
 
 
-def test_gradio_ends_an_app_whose_page_is_long_in_coming_and_this_one_goes_on(monkeypatch):
+def test_gradio_ends_an_app_whose_page_is_long_in_coming_and_this_one_goes_on(
+    monkeypatch,
+):
     def late(*_, **__):
         raise httpx.ReadTimeout("timed out")
 
@@ -66,19 +88,35 @@ def test_gradio_ends_an_app_whose_page_is_long_in_coming_and_this_one_goes_on(mo
 
 def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is_touched():
     """So many characters fewer, and more."""
-    imports = ('import "../gradio_stream.js";import {attend} from "../gradio_answers.js";'
-               'import {eventsOf, lookUp} from "../gradio_tree.js";')
+    imports = (
+        'import "../gradio_stream.js";import {attend} from "../gradio_answers.js";'
+        'import {eventsOf, lookUp} from "../gradio_tree.js";'
+    )
     scripts = gradio_private.quick_scripts("..")
-    (tree, text), (listeners, alone), (client, copies), (status, stops), (dropdown, closes) = scripts.items()
+    (
+        (tree, text),
+        (listeners, alone),
+        (client, copies),
+        (status, stops),
+        (dropdown, closes),
+    ) = scripts.items()
     own, event, shares, runs_on, fails = (
-        (gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in scripts)
+        (gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in scripts
+    )
     assert text.startswith(imports) and "=attend(" in text
     assert 80 < len(own) - len(text.removeprefix(imports)) < 230
     assert listeners.startswith("Blocks") and len(alone) - len(event) == len(
-        "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}") - len("e")
-    assert client.startswith("index") and len(copies) - len(shares) == len("e=t.length?structuredClone(e):e,")
+        "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}"
+    ) - len("e")
+    assert client.startswith("index") and len(copies) - len(shares) == len(
+        "e=t.length?structuredClone(e):e,"
+    )
     assert status.startswith("statustracker") and 60 < len(stops) - len(runs_on) < 80
-    assert dropdown.startswith("Index") and len(closes) - len(fails) == 4 and "aria-posinset" in closes
+    assert (
+        dropdown.startswith("Index")
+        and len(closes) - len(fails) == 4
+        and "aria-posinset" in closes
+    )
     assert len(gradio_private.quick_page("..")) == 5
 
 

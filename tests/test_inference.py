@@ -28,7 +28,9 @@ def watched(twin):
     called = []
     for name in ("encoder", "decoder"):
         stack = getattr(twin, name)
-        stack.flat = lambda *given, name=name, flat=stack.flat: called.append(name) or flat(*given)
+        stack.flat = lambda *given, name=name, flat=stack.flat: (
+            called.append(name) or flat(*given)
+        )
     return called
 
 
@@ -39,11 +41,15 @@ def test_packed_weights_give_the_same_logits(tiny_model):
     packed.pack()
     assert packed.output is not None
     with torch.no_grad():
-        torch.testing.assert_close(packed(source, target), tiny_model(source, target), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(
+            packed(source, target), tiny_model(source, target), atol=1e-5, rtol=1e-4
+        )
         caches = [model.start(source) for model in (tiny_model, packed)]
         for step in target.T:
-            plain, quick = (model.step(step[:, None], cache)
-                            for model, cache in zip((tiny_model, packed), caches, strict=True))
+            plain, quick = (
+                model.step(step[:, None], cache)
+                for model, cache in zip((tiny_model, packed), caches, strict=True)
+            )
             torch.testing.assert_close(quick, plain, atol=1e-5, rtol=1e-4)
 
 
@@ -58,16 +64,23 @@ def test_a_packed_model_still_has_gradients(tiny_model):
 @torch.inference_mode()
 @pytest.mark.parametrize("count", [1, 16, 17, 40])
 def test_many_sources_are_encoded_as_if_at_once(model, count):
-    lengths = [1 + n * 7 % 13 for n in range(count)]  # not sorted, and the longest not always in the first group
-    source = pad([[5 + (n + i) % 40 for i in range(length)] for n, length in enumerate(lengths)])
+    # not sorted, and the longest not always in the first group
+    lengths = [1 + n * 7 % 13 for n in range(count)]
+    source = pad(
+        [[5 + (n + i) % 40 for i in range(length)] for n, length in enumerate(lengths)]
+    )
     cache = model.start(source)
     tokens = torch.full((count, 1), BOS)
     got = model.step(tokens, cache)
     memory, mask = model.encode(source)
-    torch.testing.assert_close(got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5
+    )
 
 
-@pytest.mark.parametrize("lengths", [(7,), (7, 7), (7, 4, 1)], ids=["one", "equal", "padded"])
+@pytest.mark.parametrize(
+    "lengths", [(7,), (7, 7), (7, 4, 1)], ids=["one", "equal", "padded"]
+)
 @pytest.mark.parametrize("parts", [(1, 1, 1, 1), (2, 1, 1)], ids=["steps", "prefix"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @torch.no_grad()
@@ -79,28 +92,40 @@ def test_bare_functions_give_what_the_modules_give(lengths, parts, activation, n
     count = len(lengths)
     packed.pack()
     called = watched(packed.stepping)
-    caches, end, target = (model.start(source), packed.start(source)), 0, targets((5,) * 3 * count)
+    caches, end, target = (
+        (model.start(source), packed.start(source)),
+        0,
+        targets((5,) * 3 * count),
+    )
     for part in parts:
-        plain, quick = (one.step(target[:, end:end + part], cache)
-                        for one, cache in zip((model, packed), caches, strict=True))
+        plain, quick = (
+            one.step(target[:, end : end + part], cache)
+            for one, cache in zip((model, packed), caches, strict=True)
+        )
         near(quick, plain, 1e-4)
         end += part
         last = end == parts[0] and count > 1
-        hypotheses = torch.tensor([[3 * n + 2, 3 * n, 3 * n] for n in range(count)][-1 if last else 0:]).flatten()
+        hypotheses = torch.tensor(
+            [[3 * n + 2, 3 * n, 3 * n] for n in range(count)][-1 if last else 0 :]
+        ).flatten()
         for cache in caches:
             cache.select(hypotheses, torch.tensor([count - 1]) if last else None)
         if last:
             target = target[:3]
             count = 1
     assert called == ["encoder", *["decoder"] * len(parts)]
-    assert packed.stepping.encoder.flat and packed.stepping.decoder.flat, "they were used"
+    assert packed.stepping.encoder.flat and packed.stepping.decoder.flat, (
+        "they were used"
+    )
 
 
 @pytest.mark.parametrize("asked", ["heads", "trace", "gradients"])
 def test_modules_do_what_bare_functions_cannot(model, asked):
     source = rows((7,))
     target = targets((5,))
-    heads = Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])
+    heads = Heads.without(
+        model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)]
+    )
     packed = copy.deepcopy(model)
     packed.pack()
     twin = packed.stepping
@@ -109,9 +134,15 @@ def test_modules_do_what_bare_functions_cannot(model, asked):
     with torch.set_grad_enabled(asked == "gradients"):
         if asked == "trace":
             twin(source, target, trace=seen)
-            assert [len(one.probabilities) for one in (seen.encoder_self, seen.decoder_self, seen.cross)] == [2, 2, 2]
+            assert [
+                len(one.probabilities)
+                for one in (seen.encoder_self, seen.decoder_self, seen.cross)
+            ] == [2, 2, 2]
         elif asked == "heads":
-            steps = [one.step(target[:, :1], one.start(source, heads)) for one in (packed, model)]
+            steps = [
+                one.step(target[:, :1], one.start(source, heads))
+                for one in (packed, model)
+            ]
             near(*steps, 1e-4)
         else:
             twin(source, target).sum().backward()
@@ -131,8 +162,14 @@ def test_a_packed_model_holds_its_weights_once(model):
     model.train().pack()
     model.pack()
     twin = model.stepping
-    assert (list(model.state_dict()), model.parameter_count()) == (names, count) == (list(twin.state_dict()), count)
+    assert (
+        (list(model.state_dict()), model.parameter_count())
+        == (names, count)
+        == (list(twin.state_dict()), count)
+    )
     assert twin is not model and twin.stepping is twin and not twin.training
-    for mine, its in zip(model.state_dict().values(), twin.state_dict().values(), strict=True):
+    for mine, its in zip(
+        model.state_dict().values(), twin.state_dict().values(), strict=True
+    ):
         assert mine.data_ptr() == its.data_ptr()
     assert twin.embedding.positions is model.embedding.positions

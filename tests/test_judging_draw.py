@@ -40,62 +40,120 @@ WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
 
 def sentiment(text="A <b>& dull film.", probability=0.8, cut=0):
     label = "positive" if probability >= 0.5 else "negative"
-    return Sentiment(text, label, max(probability, 1 - probability),
-                     {"negative": 1 - probability, "positive": probability}, ("<s>", *WORDS, "</s>"), np.full(8, 1 / 8),
-                     cut, (), 0.1)
+    return Sentiment(
+        text,
+        label,
+        max(probability, 1 - probability),
+        {"negative": 1 - probability, "positive": probability},
+        ("<s>", *WORDS, "</s>"),
+        np.full(8, 1 / 8),
+        cut,
+        (),
+        0.1,
+    )
 
 
 def attribution(effect=(0.01, 0.5, 1.25, -2.5, -0.3, 0.0), cut=None, **more):
     pooling = np.array([0.05, 0.1, 0.2, 0.4, 0.1, 0.05], np.float32)
     heads = np.stack([np.stack([pooling[::-1], pooling * 0 + 0.1])])
-    return Attribution(sentiment(cut=12 if cut else 0, **more), "positive", WORDS, cut, np.array(effect, np.float32),
-                       pooling, heads, 0.25)
+    return Attribution(
+        sentiment(cut=12 if cut else 0, **more),
+        "positive",
+        WORDS,
+        cut,
+        np.array(effect, np.float32),
+        pooling,
+        heads,
+        0.25,
+    )
 
 
 def spans(html):
     """Class, share of full colour, hint and text of each word."""
-    return re.findall(r'<span class="word ([\w ]+)" style="--share:([\d.]+)" title="([^"]*)">([^<]*)</span>', html)
+    return re.findall(
+        r'<span class="word ([\w ]+)" style="--share:([\d.]+)" title="([^"]*)">([^<]*)</span>',
+        html,
+    )
 
 
 def test_words_carry_their_sign_strength_and_number_and_are_escaped():
     found = spans(figures.effects(attribution()))[:6]
-    assert [kind for kind, *_ in found] == ["for weak", "for", "for", "against", "against", "against weak"]
-    assert [share for _, share, *_ in found] == ["0.004", "0.200", "0.500", "1.000", "0.120", "0.000"]
-    assert found[1][2:] == ("&lt;b&gt;: +0.50 nats", "&lt;b&gt;") and found[3][2] == "dull: -2.50 nats"
+    assert [kind for kind, *_ in found] == [
+        "for weak",
+        "for",
+        "for",
+        "against",
+        "against",
+        "against weak",
+    ]
+    assert [share for _, share, *_ in found] == [
+        "0.004",
+        "0.200",
+        "0.500",
+        "1.000",
+        "0.120",
+        "0.000",
+    ]
+    assert (
+        found[1][2:] == ("&lt;b&gt;: +0.50 nats", "&lt;b&gt;")
+        and found[3][2] == "dull: -2.50 nats"
+    )
     assert found[2][3] == "&amp;"
     assert "±2.50 nats" in figures.effects(attribution())
 
 
 def test_where_no_word_does_much_all_stay_pale():
-    assert [share for _, share, *_ in spans(figures.effects(attribution((0.05,) * 6)))[:6]] == ["0.200"] * 6
+    assert [
+        share for _, share, *_ in spans(figures.effects(attribution((0.05,) * 6)))[:6]
+    ] == ["0.200"] * 6
 
 
 def test_spaces_stand_where_words_begin():
-    assert re.sub(r"<[^>]+>", "", figures.marked(attribution(), 1)) == "a &lt;b&gt;&amp; dull film."
+    assert (
+        re.sub(r"<[^>]+>", "", figures.marked(attribution(), 1))
+        == "a &lt;b&gt;&amp; dull film."
+    )
 
 
-@pytest.mark.parametrize(("language", "said"), [(ENGLISH, "[12 pieces left out here]"),
-                                                (SPANISH, "[aquí se han dejado fuera 12 piezas]")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (ENGLISH, "[12 pieces left out here]"),
+        (SPANISH, "[aquí se han dejado fuera 12 piezas]"),
+    ],
+)
 def test_the_cut_stands_where_it_was_made(language, said):
     html = figures.effects(attribution(cut=3), language)
-    assert said in html and html.index("&amp;</span>") < html.index(said) < html.index(">dull<")
+    assert said in html and html.index("&amp;</span>") < html.index(said) < html.index(
+        ">dull<"
+    )
     assert said in figures.looked(attribution(cut=3), View(), language)
     within = re.sub(r"<[^>]+>", "", figures.marked(attribution(cut=2), 1, language))
-    assert within == f"a &lt;b&gt; {said} &amp; dull film.", "what is left of a word after the cut stands apart from it"
+    assert within == f"a &lt;b&gt; {said} &amp; dull film.", (
+        "what is left of a word after the cut stands apart from it"
+    )
 
 
 def test_what_is_looked_at_is_that_of_the_view():
     found = attribution()
-    assert [(share, hint) for _, share, hint, _ in spans(figures.looked(found, View()))][3] == ("1.000", "dull: 40.0 %")
-    assert [hint for _, _, hint, _ in spans(figures.looked(found, View("head", 1, 1)))][1:3] == [
-        "&lt;b&gt;: 10.0 %", "&amp;: 40.0 %"]
+    assert [
+        (share, hint) for _, share, hint, _ in spans(figures.looked(found, View()))
+    ][3] == ("1.000", "dull: 40.0 %")
+    assert [hint for _, _, hint, _ in spans(figures.looked(found, View("head", 1, 1)))][
+        1:3
+    ] == ["&lt;b&gt;: 10.0 %", "&amp;: 40.0 %"]
     assert "Layer 1, head 2:" in figures.looked(found, View("head", 1, 2))
     assert "10.0 % lies on &lt;s&gt; and &lt;/s&gt;" in figures.looked(found, View())
 
 
-@pytest.mark.parametrize(("effect", "said"), [
-    ((0.1, -0.3, 0.5, 0.9, 0.2, -0.1), "largely agree"), ((0.9, -0.3, 0.2, 0.1, 0.5, -1), "contradict each other"),
-    ((0.3, 0.3, 0.3, 0.3, 0.3, 0.3), "No rank correlation can be computed")])
+@pytest.mark.parametrize(
+    ("effect", "said"),
+    [
+        ((0.1, -0.3, 0.5, 0.9, 0.2, -0.1), "largely agree"),
+        ((0.9, -0.3, 0.2, 0.1, 0.5, -1), "contradict each other"),
+        ((0.3, 0.3, 0.3, 0.3, 0.3, 0.3), "No rank correlation can be computed"),
+    ],
+)
 def test_agreement_is_one_sentence(effect, said):
     sentence = figures.agreement(attribution(effect), View())
     assert said in sentence
@@ -103,22 +161,41 @@ def test_agreement_is_one_sentence(effect, said):
         assert re.search(r"is ([+-][\d.]+) over 6 words", sentence)
 
 
-@pytest.mark.parametrize(("language", "start"), [(ENGLISH, "{} lies on 3 of the 6 words: "),
-                                                 (SPANISH, "El {} recae en 3 de las 6 palabras: ")])
+@pytest.mark.parametrize(
+    ("language", "start"),
+    [
+        (ENGLISH, "{} lies on 3 of the 6 words: "),
+        (SPANISH, "El {} recae en 3 de las 6 palabras: "),
+    ],
+)
 @pytest.mark.parametrize("view", [View(), View("head", 1, 1)])
-def test_the_words_that_carry_most_are_named_with_what_they_carry(view, language, start):
+def test_the_words_that_carry_most_are_named_with_what_they_carry(
+    view, language, start
+):
     found = attribution()
     shares = sorted(view.of(found), reverse=True)[:3]
     said = figures.most_seen(found, view.of(found), language)
     assert said.startswith(start.format(f"{100 * sum(shares):.1f} %")), said
-    assert re.findall(r"\(([\d.]+) %\)", said) == [f"{100 * share:.1f}" for share in shares]
+    assert re.findall(r"\(([\d.]+) %\)", said) == [
+        f"{100 * share:.1f}" for share in shares
+    ]
     first = found.words[int(view.of(found).argmax())].replace("▁", "")
-    assert re.search("[“«](.*?)[”»]", said)[1] == first and escape(said) in figures.looked(found, view, language)
+    assert re.search("[“«](.*?)[”»]", said)[1] == first and escape(
+        said
+    ) in figures.looked(found, view, language)
 
 
 def test_of_a_text_of_one_word_that_word_is_named():
-    found = replace(attribution(), words=("▁Great",), effect=np.array([1.0]), pooling=np.array([0.625]))
-    assert figures.most_seen(found, found.pooling) == "62.5 % lies on 1 of the 1 words: “Great” (62.5 %)."
+    found = replace(
+        attribution(),
+        words=("▁Great",),
+        effect=np.array([1.0]),
+        pooling=np.array([0.625]),
+    )
+    assert (
+        figures.most_seen(found, found.pooling)
+        == "62.5 % lies on 1 of the 1 words: “Great” (62.5 %)."
+    )
 
 
 def test_agreement_with_a_flat_head_is_none():
@@ -126,54 +203,99 @@ def test_agreement_with_a_flat_head_is_none():
 
 
 def test_the_words_that_count_most_come_first_with_both_numbers():
-    rows = re.findall(r'<tr><td lang="en">([^<]*)</td>.*?>([^<]*)</span></td>.*?>([^<]*)</span></td></tr>',
-                      figures.strongest(attribution(), View()))
-    assert rows[:3] == [("dull", "-2.50", "40.0 %"), ("&amp;", "+1.25", "20.0 %"), ("&lt;b&gt;", "+0.50", "10.0 %")]
+    rows = re.findall(
+        r'<tr><td lang="en">([^<]*)</td>.*?>([^<]*)</span></td>.*?>([^<]*)</span></td></tr>',
+        figures.strongest(attribution(), View()),
+    )
+    assert rows[:3] == [
+        ("dull", "-2.50", "40.0 %"),
+        ("&amp;", "+1.25", "20.0 %"),
+        ("&lt;b&gt;", "+0.50", "10.0 %"),
+    ]
 
 
 def test_an_edit_says_how_far_it_moved_the_verdict_and_shows_no_verdict_again():
-    html = figures.moved(sentiment("A dull <i> film."), sentiment("A great <i> film.", 0.25))
+    html = figures.moved(
+        sentiment("A dull <i> film."), sentiment("A great <i> film.", 0.25)
+    )
     assert "A <del>dull</del> <ins>great</ins> &lt;i&gt; film." in html
-    assert "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)" in html
+    assert (
+        "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)"
+        in html
+    )
     assert "verdict" not in html and figures.moved(sentiment(), sentiment()) == ""
 
 
-@pytest.mark.parametrize(("new", "is_edit"), [
-    ("Two hours wasted on wooden talk.", False), ("", False), ("This is one that everybody should see.", False),
-    ("This film is a great joy.", True), ("film This", False), ("This film", True)])
+@pytest.mark.parametrize(
+    ("new", "is_edit"),
+    [
+        ("Two hours wasted on wooden talk.", False),
+        ("", False),
+        ("This is one that everybody should see.", False),
+        ("This film is a great joy.", True),
+        ("film This", False),
+        ("This film", True),
+    ],
+)
 def test_another_text_is_not_compared_with_the_one_that_is_explained(new, is_edit):
     assert bool(figures.moved(sentiment("This film is"), sentiment(new))) == is_edit
 
 
 def test_of_a_long_text_only_what_changed_is_shown():
     words = [f"w{i}" for i in range(100)]
-    html = figures.moved(sentiment(" ".join(words)), sentiment(" ".join(["x", *words[1:50], *words[51:]])))
-    assert "<del>w0</del> <ins>x</ins> w1 w2 w3 w4 w5 w6 w7 w8 … w42" in html and "w49 <del>w50</del> w51" in html
+    html = figures.moved(
+        sentiment(" ".join(words)),
+        sentiment(" ".join(["x", *words[1:50], *words[51:]])),
+    )
+    assert (
+        "<del>w0</del> <ins>x</ins> w1 w2 w3 w4 w5 w6 w7 w8 … w42" in html
+        and "w49 <del>w50</del> w51" in html
+    )
     assert "w58 …" in html and "w30" not in html
 
 
 def test_a_pair_says_what_is_right_and_what_is_wrong():
-    html = figures.pair([Example(attribution(), "positive"), Example(attribution(), "negative")], "Look & see.", 9, 16)
+    html = figures.pair(
+        [Example(attribution(), "positive"), Example(attribution(), "negative")],
+        "Look & see.",
+        9,
+        16,
+    )
     assert html.count("The model gets this right.") == 1
     assert "The model gets this wrong: it should be negative." in html
-    assert "Look &amp; see." in html and "Of the 16 texts of all pairs, the model gets 9 right." in html
+    assert (
+        "Look &amp; see." in html
+        and "Of the 16 texts of all pairs, the model gets 9 right." in html
+    )
 
 
 def test_every_pair_has_two_texts_and_a_line_in_both_languages():
     assert 6 <= len(tab.PAIRS) <= 8
     for pair in tab.PAIRS:
-        assert len(pair["texts"]) == 2 and {one["label"] for one in pair["texts"]} <= {"negative", "positive"}
-        assert all(pair[key][language] for key in ("name", "look") for language in ("en", "es"))
+        assert len(pair["texts"]) == 2 and {one["label"] for one in pair["texts"]} <= {
+            "negative",
+            "positive",
+        }
+        assert all(
+            pair[key][language] for key in ("name", "look") for language in ("en", "es")
+        )
 
 
-@pytest.mark.parametrize(("language", "axes"), [
-    (ENGLISH, ("confidence (%)", "judged right (%)")), (SPANISH, ("confianza (%)", "bien juzgados (%)"))])
+@pytest.mark.parametrize(
+    ("language", "axes"),
+    [
+        (ENGLISH, ("confidence (%)", "judged right (%)")),
+        (SPANISH, ("confianza (%)", "bien juzgados (%)")),
+    ],
+)
 def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     found = Calibration(1.37, 0.0213, 0.08, (Bin(10, 0.55, 0.6), Bin(1000, 0.97, 0.95)))
     figure = figures.reliability(found, language)
     diagonal, points = figure.data
     assert list(diagonal.x) == list(diagonal.y) == [0, 100]
-    assert list(points.x) == pytest.approx([55, 97]) and list(points.y) == pytest.approx([60, 95])
+    assert list(points.x) == pytest.approx([55, 97]) and list(
+        points.y
+    ) == pytest.approx([60, 95])
     assert points.marker.size[0] < points.marker.size[1]
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == axes
     said = figures.calibration_text(found, language)
@@ -181,64 +303,147 @@ def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     assert re.search(r"1[,\u202f]010", said)
 
 
-@pytest.mark.parametrize(("language", "said"), [
-    (ENGLISH, "Of the 1,000 texts that the model is surest of, with a confidence of 97.0 % on average, it judges "
-              "95.0 % right."),
-    (SPANISH, "De los 1\u202f000 textos de los que el modelo está más seguro, con una confianza media del 97.0 %, "
-              "juzga bien el 95.0 %.")])
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (
+            ENGLISH,
+            "Of the 1,000 texts that the model is surest of, with a confidence of 97.0 % on average, it judges "
+            "95.0 % right.",
+        ),
+        (
+            SPANISH,
+            "De los 1\u202f000 textos de los que el modelo está más seguro, con una confianza media del 97.0 %, "
+            "juzga bien el 95.0 %.",
+        ),
+    ],
+)
 def test_how_often_the_model_is_right_where_it_is_surest(language, said):
     bins = (Bin(10, 0.55, 0.99), Bin(1000, 0.97, 0.95), Bin(2000, 0.8, 0.7))
-    assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, bins), language) == f"<p>{said}</p>"
-    (curve,) = [trace for trace in figures.reliability(Calibration(1.0, 0.0, 0.0, (Bin(0, 0.5, 0.5),))).data
-                if trace.marker.size]
+    assert (
+        figures.calibration_found(Calibration(1.37, 0.02, 0.08, bins), language)
+        == f"<p>{said}</p>"
+    )
+    (curve,) = [
+        trace
+        for trace in figures.reliability(
+            Calibration(1.0, 0.0, 0.0, (Bin(0, 0.5, 0.5),))
+        ).data
+        if trace.marker.size
+    ]
     assert curve.marker.size == (6,), "of no texts"
     assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, ())) == ""
 
 
-SCORES = {"nothing": (0.5, 0.54, 0.58), "language": (0.6, 0.7, 0.65), "autoencoder": (0.55, 0.56, 0.6),
-          "two": (0.5, 0.6, 0.61), "two_language": (0.66, 0.68, 0.7)}
+SCORES = {
+    "nothing": (0.5, 0.54, 0.58),
+    "language": (0.6, 0.7, 0.65),
+    "autoencoder": (0.55, 0.56, 0.6),
+    "two": (0.5, 0.6, 0.61),
+    "two_language": (0.66, 0.68, 0.7),
+}
 STUDY = PretrainingStudy(
-    {"layers": 2, "d_model": 16, "vocabulary": 4_000, "length": 64, "steps": 9, "rows": 4, "all_labels": 8_000,
-     "unlabelled": 32_000, "pretraining": 77, "held_out": 2_500, "peak": 0.001,
-     "pretrained": {"language": {"seconds": 150.0}, "autoencoder": {"seconds": 186.0}}},
-    tuple(PretrainingRun(kind, share, seed, int(8_000 * share), value + 0.2 * (share == 1), 0.6, 12.0)
-          for share, seeds in ((0.01, 3), (1.0, 1)) for kind, values in SCORES.items()
-          for seed, value in enumerate(values[:seeds])))
+    {
+        "layers": 2,
+        "d_model": 16,
+        "vocabulary": 4_000,
+        "length": 64,
+        "steps": 9,
+        "rows": 4,
+        "all_labels": 8_000,
+        "unlabelled": 32_000,
+        "pretraining": 77,
+        "held_out": 2_500,
+        "peak": 0.001,
+        "pretrained": {
+            "language": {"seconds": 150.0},
+            "autoencoder": {"seconds": 186.0},
+        },
+    },
+    tuple(
+        PretrainingRun(
+            kind, share, seed, int(8_000 * share), value + 0.2 * (share == 1), 0.6, 12.0
+        )
+        for share, seeds in ((0.01, 3), (1.0, 1))
+        for kind, values in SCORES.items()
+        for seed, value in enumerate(values[:seeds])
+    ),
+)
 
 
 def test_pre_training_is_drawn_as_a_line_of_means_with_every_seed_and_the_spread():
     figure = figures.pretraining(STUDY)
     lines = figure.data[:5]
     points = figure.data[5:]
-    assert [one.name for one in lines] == ["from nothing", "language model", "autoencoder", "two language models",
-                                           "two, pre-trained"]
+    assert [one.name for one in lines] == [
+        "from nothing",
+        "language model",
+        "autoencoder",
+        "two language models",
+        "two, pre-trained",
+    ]
     nothing, language, *_ = lines
     np.testing.assert_allclose(language.y, [65, 80])
     np.testing.assert_allclose(language.error_y.array, [5, 0], atol=1e-9)
     np.testing.assert_allclose(nothing.error_y.arrayminus, [4, 0], atol=1e-9)
-    assert nothing.x[0] < language.x[0] < lines[4].x[0] < 0.0125, "side by side at one share"
+    assert nothing.x[0] < language.x[0] < lines[4].x[0] < 0.0125, (
+        "side by side at one share"
+    )
     np.testing.assert_allclose(lines[2].x, [0.01, 1])
     np.testing.assert_allclose(points[1].y, [60, 70, 65, 80])
-    assert points[1].x[0] == points[1].x[2] == language.x[0] and points[1].showlegend is False
-    assert points[1].text[1] == "seed 1: 70.0 %" and language.text[0] == "80 labels: 65.0 %, mean of 3"
-    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["1 %", "100 %"]
+    assert (
+        points[1].x[0] == points[1].x[2] == language.x[0]
+        and points[1].showlegend is False
+    )
+    assert (
+        points[1].text[1] == "seed 1: 70.0 %"
+        and language.text[0] == "80 labels: 65.0 %, mean of 3"
+    )
+    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == [
+        "1 %",
+        "100 %",
+    ]
 
 
 def test_what_pre_training_is_worth_is_said_with_the_spread_seed_by_seed():
     said = unescape(figures.pretraining_said(STUDY))
-    assert "65.0 % <span class=\"sub\">(60.0 to 70.0; 3 seeds)</span>" in said
-    assert "<b>68.0 %</b>" in said and "<b>86.0 %</b>" in said and "<b>65.0 %" not in said, "the best of each column"
+    assert '65.0 % <span class="sub">(60.0 to 70.0; 3 seeds)</span>' in said
+    assert (
+        "<b>68.0 %</b>" in said and "<b>86.0 %</b>" in said and "<b>65.0 %" not in said
+    ), "the best of each column"
     assert said.count("<b>") == 2
-    gains = {row[0]: row[1:] for row in re.findall(
-        r"<th scope=row>([^<]+)</th><td[^>]*>(\S+) <span class=\"sub\">\(([^;]+);", said)}
-    assert gains["language model, against from nothing"] == ("+11.0", "+7.0 to +16.0"), "0.10, 0.16 and 0.07"
+    gains = {
+        row[0]: row[1:]
+        for row in re.findall(
+            r"<th scope=row>([^<]+)</th><td[^>]*>(\S+) <span class=\"sub\">\(([^;]+);",
+            said,
+        )
+    }
+    assert gains["language model, against from nothing"] == (
+        "+11.0",
+        "+7.0 to +16.0",
+    ), "0.10, 0.16 and 0.07"
     assert gains["two, pre-trained, against language model"] == ("+3.0", "-2.0 to +6.0")
-    for text in ("2.5 minutes", "the autoencoder 3.1", "about 0.9 points", "and all other runs",
-                 "cut to 64 pieces", "8,000 reviews", "77 steps", "32,000 reviews without labels"):
+    for text in (
+        "2.5 minutes",
+        "the autoencoder 3.1",
+        "about 0.9 points",
+        "and all other runs",
+        "cut to 64 pieces",
+        "8,000 reviews",
+        "77 steps",
+        "32,000 reviews without labels",
+    ):
         assert text in said, text
     assert "(de 60.0 a 70.0; 3 semillas)" in figures.pretraining_said(STUDY, SPANISH)
-    some = replace(STUDY, runs=tuple(one for one in STUDY.runs if one.kind != "two" or one.share == 1))
-    assert "–" in figures.pretraining_said(some) and len(figures.pretraining(some).data[3].x) == 1, "what was not run"
+    some = replace(
+        STUDY,
+        runs=tuple(one for one in STUDY.runs if one.kind != "two" or one.share == 1),
+    )
+    assert (
+        "–" in figures.pretraining_said(some)
+        and len(figures.pretraining(some).data[3].x) == 1
+    ), "what was not run"
 
 
 # The tab, without a browser
@@ -265,25 +470,47 @@ def test_numbers_on_the_page_are_those_of_the_service(running, ask):
     assert answer["problem"] == "" and answer["review"] == text
     assert f"{100 * alone.probability:.1f} %" in answer["verdict"]
     found = answer["attribution"]
-    hints = [hint for _, _, hint, _ in spans(answer["effects"])][:len(found.words)]
-    assert [hint.rsplit(": ")[-1] for hint in hints] == [f"{value:+.2f} nats" for value in found.effect]
+    hints = [hint for _, _, hint, _ in spans(answer["effects"])][: len(found.words)]
+    assert [hint.rsplit(": ")[-1] for hint in hints] == [
+        f"{value:+.2f} nats" for value in found.effect
+    ]
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("", "There is nothing to judge"), (None, "There is nothing to judge"), ("🙂", "never seen these characters"),
-    ("word " * 6001, "at most 30,000 characters")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "There is nothing to judge"),
+        (None, "There is nothing to judge"),
+        ("🙂", "never seen these characters"),
+        ("word " * 6001, "at most 30,000 characters"),
+    ],
+)
 def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, ask, text, said):
     answer = judge(ask, text)
-    assert said in answer["problem"] and 'role="alert"' in answer["problem"] and answer.keys() == {"problem"}
-    first, last = ask.answers(tab.follow, attribution=running.attribute("A film."), text=text)
-    assert first["verdict"] == "" and "not as it is now" in first["stale"], "no other verdict is left"
+    assert (
+        said in answer["problem"]
+        and 'role="alert"' in answer["problem"]
+        and answer.keys() == {"problem"}
+    )
+    first, last = ask.answers(
+        tab.follow, attribution=running.attribute("A film."), text=text
+    )
+    assert first["verdict"] == "" and "not as it is now" in first["stale"], (
+        "no other verdict is left"
+    )
     assert said in last["problem"] and last.keys() == {"problem"}
 
 
-@pytest.mark.parametrize(("handler", "inputs"), [
-    (tab.judge_example, {"sample": ["🙂"]}),
-    (tab.open_tab, {"attribution": None, "review": "🙂", "text": tab.EXAMPLES[0]})])
-def test_a_text_that_cannot_be_judged_is_in_the_field_all_the_same(running, handler, inputs):
+@pytest.mark.parametrize(
+    ("handler", "inputs"),
+    [
+        (tab.judge_example, {"sample": ["🙂"]}),
+        (tab.open_tab, {"attribution": None, "review": "🙂", "text": tab.EXAMPLES[0]}),
+    ],
+)
+def test_a_text_that_cannot_be_judged_is_in_the_field_all_the_same(
+    running, handler, inputs
+):
     answers = handler(running, ENGLISH, **inputs, progress=print)
     assert next(answers) == {"text": "🙂"}
     with pytest.raises(UserError, match="never seen these characters"):
@@ -291,29 +518,51 @@ def test_a_text_that_cannot_be_judged_is_in_the_field_all_the_same(running, hand
 
 
 def test_the_tab_opens_on_the_review_of_the_address_unless_somebody_typed(running, ask):
-    for review, text, wanted in (("Bad.", tab.EXAMPLES[0], "Bad."), ("Bad.", "A film.", "A film."),
-                                 ("", tab.EXAMPLES[0], tab.EXAMPLES[0])):
-        answer = ask.answer(tab.open_tab, attribution=None, review=review, text=text, progress=print)
+    for review, text, wanted in (
+        ("Bad.", tab.EXAMPLES[0], "Bad."),
+        ("Bad.", "A film.", "A film."),
+        ("", tab.EXAMPLES[0], tab.EXAMPLES[0]),
+    ):
+        answer = ask.answer(
+            tab.open_tab, attribution=None, review=review, text=text, progress=print
+        )
         assert answer["text"] == wanted
         assert answer["attribution"].sentiment.text == running.clean(wanted)[0]
         assert answer["review"] == ("" if wanted == tab.EXAMPLES[0] else wanted)
-    again = ask.answer(tab.open_tab, attribution=answer["attribution"], review="Bad.", text="Good.", progress=print)
+    again = ask.answer(
+        tab.open_tab,
+        attribution=answer["attribution"],
+        review="Bad.",
+        text="Good.",
+        progress=print,
+    )
     assert again == {"problem": gr.skip()}
 
 
-def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(running, ask, monkeypatch):
+def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(
+    running, ask, monkeypatch
+):
     found = running.attribute("A great  film.")
     classify = running.classify
     texts = []
-    monkeypatch.setattr(running, "classify", lambda some: texts.extend(some) or classify(some))
+    monkeypatch.setattr(
+        running, "classify", lambda some: texts.extend(some) or classify(some)
+    )
     for text in ("A great  film.", " A great film.\n"):
         answer = ask.answer(tab.follow, attribution=found, text=text)
         assert answer["verdict"] == figures.reading(found.sentiment)
         assert (answer["moves"], answer["stale"]) == ("", "")
-    assert ask.answer(tab.follow, attribution=None, text="A dull film.") == {"problem": ""} and not texts
+    assert (
+        ask.answer(tab.follow, attribution=None, text="A dull film.") == {"problem": ""}
+        and not texts
+    )
     answer = ask.answer(tab.follow, attribution=found, text="A dull film.")
-    assert "<ins>dull</ins>" in answer["moves"] and "not as it is now" in answer["stale"]
-    assert f"{100 * classify(['A dull film.'])[0].probability:.1f} %" in answer["verdict"]
+    assert (
+        "<ins>dull</ins>" in answer["moves"] and "not as it is now" in answer["stale"]
+    )
+    assert (
+        f"{100 * classify(['A dull film.'])[0].probability:.1f} %" in answer["verdict"]
+    )
     other = ask.answer(tab.follow, attribution=found, text="Two hours wasted.")
     assert other["moves"] == "" and other["stale"] and other["verdict"]
     assert texts == ["A dull film.", "Two hours wasted."]
@@ -330,7 +579,11 @@ def test_markup_in_a_review_is_told_and_shown_as_text(running, ask):
     answer = judge(ask, text)
     assert "The text looks like HTML" in answer["verdict"]
     assert not re.search("<(img|b>)", answer["effects"]) and "&lt;" in answer["effects"]
-    edited = ask.answer(tab.follow, attribution=answer["attribution"], text=f"{text} <script>alert(2)</script>")
+    edited = ask.answer(
+        tab.follow,
+        attribution=answer["attribution"],
+        text=f"{text} <script>alert(2)</script>",
+    )
     assert "<ins>&lt;script&gt;alert(2)&lt;/script&gt;</ins>" in edited["moves"]
 
 
@@ -346,46 +599,78 @@ def test_a_failure_inside_is_one_sentence(running, ask, monkeypatch, caplog):
     found = running.attribute("A film.")
     for name in ("classify", "attribute"):
         monkeypatch.setattr(running, name, lambda *_: 1 / 0)
-    for answer in (judge(ask, "A film."), ask.answer(tab.follow, attribution=found, text="A dull film."),
-                   ask.answer(tab.read_pair, number=0)):
-        assert "Something went wrong" in answer["problem"] and "ZeroDivisionError" not in answer["problem"]
+    for answer in (
+        judge(ask, "A film."),
+        ask.answer(tab.follow, attribution=found, text="A dull film."),
+        ask.answer(tab.read_pair, number=0),
+    ):
+        assert (
+            "Something went wrong" in answer["problem"]
+            and "ZeroDivisionError" not in answer["problem"]
+        )
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_every_pair_is_read_by_the_model_and_counted(running):
     texts = [one for pair in tab.PAIRS for one in pair["texts"]]
-    right = sum(found.label == one["label"]
-                for found, one in zip(running.classify([one["text"] for one in texts]), texts, strict=True))
+    right = sum(
+        found.label == one["label"]
+        for found, one in zip(
+            running.classify([one["text"] for one in texts]), texts, strict=True
+        )
+    )
     for number in range(len(tab.PAIRS)):
         html = tab.read_pair(running, SPANISH, number=number)["pair"]
         assert tab.PAIRS[number]["look"]["es"] in html
-        assert f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}." in html
+        assert (
+            f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}."
+            in html
+        )
 
 
 def test_each_text_of_a_pair_has_its_verdict_and_what_it_should_be(running):
-    number = next(i for i, pair in enumerate(tab.PAIRS) if pair["name"]["en"] == "Negation")
-    sections = tab.read_pair(running, ENGLISH, number=number)["pair"].split("<section")[1:]
+    number = next(
+        i for i, pair in enumerate(tab.PAIRS) if pair["name"]["en"] == "Negation"
+    )
+    sections = tab.read_pair(running, ENGLISH, number=number)["pair"].split("<section")[
+        1:
+    ]
     pairs = zip(sections, tab.PAIRS[number]["texts"], strict=True)
     for section, wanted in pairs:
         (judged,) = running.classify([wanted["text"]])
         assert f"{judged.label} <b>{100 * judged.probability:.1f} %</b>" in section
-        assert ("The model gets this right." in section) == (judged.label == wanted["label"])
+        assert ("The model gets this right." in section) == (
+            judged.label == wanted["label"]
+        )
 
 
 def test_without_a_classifier_the_tab_says_what_to_do():
-    assert "No classifier of reviews is loaded: train one with" in tab.missing(None, ENGLISH)
-    assert "It is broken &amp; old." in tab.missing(UserError("It is broken & old."), SPANISH)
+    assert "No classifier of reviews is loaded: train one with" in tab.missing(
+        None, ENGLISH
+    )
+    assert "It is broken &amp; old." in tab.missing(
+        UserError("It is broken & old."), SPANISH
+    )
 
 
 def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
-    scores = [PoolingScore("max", False, 0.8123, 0.7012, 1, 32, 1_612_994, 99_976, 4_000, False),
-              PoolingScore("attention", True, 0.9174, 0.8681, 4, 256, 5_208_322, 99_976, 3_403, True)]
+    scores = [
+        PoolingScore(
+            "max", False, 0.8123, 0.7012, 1, 32, 1_612_994, 99_976, 4_000, False
+        ),
+        PoolingScore(
+            "attention", True, 0.9174, 0.8681, 4, 256, 5_208_322, 99_976, 3_403, True
+        ),
+    ]
     html = figures.poolings(scores)
     table = json.loads(unescape(re.search(r'data-table="(.*?)"', html)[1]))
     assert [row[:5] for row in table["rows"]] == [
         ["maximum", "both directions", 0.8123, 0.7012, "from nothing"],
-        ["learned weights", "causal", 0.9174, 0.8681, "pre-trained"]]
-    assert "81.2 %" in html and html.count(" best") == 2 and "1,612,994 parameters" in html
+        ["learned weights", "causal", 0.9174, 0.8681, "pre-trained"],
+    ]
+    assert (
+        "81.2 %" in html and html.count(" best") == 2 and "1,612,994 parameters" in html
+    )
 
 
 def test_the_table_of_poolings_says_how_far_chance_goes():
@@ -405,11 +690,30 @@ def test_the_temperature_was_fitted_on_the_texts_that_are_shown():
 
 
 def test_a_classifier_is_introduced_by_its_mask():
-    info = ModelInfo("m", "1", 9, "pre", 4, 0, 4, 32, "cpu", "float32", causal=True, pooling="attention")
+    info = ModelInfo(
+        "m",
+        "1",
+        9,
+        "pre",
+        4,
+        0,
+        4,
+        32,
+        "cpu",
+        "float32",
+        causal=True,
+        pooling="attention",
+    )
     said = tab._about(info, ENGLISH)
-    assert "layers like those of the translator’s encoder" in said and "only itself and those before it" in said
+    assert (
+        "layers like those of the translator’s encoder" in said
+        and "only itself and those before it" in said
+    )
     full = tab._about(replace(info, causal=False, pooling="max"), ENGLISH)
-    assert "each piece sees all others" in full and "here, as in its notebook, it comes before" in full
+    assert (
+        "each piece sees all others" in full
+        and "here, as in its notebook, it comes before" in full
+    )
 
 
 def test_a_maximum_says_what_the_shares_of_words_are():
@@ -425,22 +729,52 @@ def maximum(words=4, dimensions=3):
     values[0, 1] = 2
     values[1, 0] = 1
     values[1, 2] = 4
-    weights = np.linspace(0.5, -1, dimensions, dtype=np.float32)  # the first dimension speaks for the label
-    return Maximum(("<s>", "▁a<b>", *(f"▁w{i}" for i in range(words - 3)), "</s>"), values, weights, 0.25, "negative")
+    # the first dimension speaks for the label
+    weights = np.linspace(0.5, -1, dimensions, dtype=np.float32)
+    return Maximum(
+        ("<s>", "▁a<b>", *(f"▁w{i}" for i in range(words - 3)), "</s>"),
+        values,
+        weights,
+        0.25,
+        "negative",
+    )
 
 
 def test_the_word_that_gives_a_dimension_is_framed_and_the_bars_are_number_times_weight():
     figure = of_maximum.picture(maximum())
     drawn, bars = figure.data
-    assert list(drawn.x) == list(bars.x) == ["3", "2", "1"], "by weight: from most against to most for"
-    assert [(shape.x0 + 0.5, shape.y0 + 0.5) for shape in figure.layout.shapes] == [(0, 1), (1, 0), (2, 1)]
-    assert np.array(bars.y) == pytest.approx([-4, -0.5, 0.5]) and np.array(drawn.z)[1].tolist() == [4, 0, 1]
-    assert list(figure.layout.yaxis.ticktext) == ["&lt;s&gt;", "a&lt;b&gt;", "w0", "&lt;/s&gt;"]
+    assert list(drawn.x) == list(bars.x) == ["3", "2", "1"], (
+        "by weight: from most against to most for"
+    )
+    assert [(shape.x0 + 0.5, shape.y0 + 0.5) for shape in figure.layout.shapes] == [
+        (0, 1),
+        (1, 0),
+        (2, 1),
+    ]
+    assert np.array(bars.y) == pytest.approx([-4, -0.5, 0.5]) and np.array(drawn.z)[
+        1
+    ].tolist() == [4, 0, 1]
+    assert list(figure.layout.yaxis.ticktext) == [
+        "&lt;s&gt;",
+        "a&lt;b&gt;",
+        "w0",
+        "&lt;/s&gt;",
+    ]
     assert drawn.text[1][0] == "a&lt;b&gt;, dimension 3: +4.000"
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("dimension, by weight", "Word")
-    assert bars.text[0] == "dimension 3, given by a&lt;b&gt;: × weight -1.000 = -4.000 nats"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == (
+        "dimension, by weight",
+        "Word",
+    )
+    assert (
+        bars.text[0]
+        == "dimension 3, given by a&lt;b&gt;: × weight -1.000 = -4.000 nats"
+    )
     said = of_maximum.explained(attribution(), maximum(), SPANISH)
-    assert "«a&lt;b&gt;» da más que ninguna: 2 de 3 dimensiones" in said and "-4.00 nats" in said and "-3.75" in said
+    assert (
+        "«a&lt;b&gt;» da más que ninguna: 2 de 3 dimensiones" in said
+        and "-4.00 nats" in said
+        and "-3.75" in said
+    )
 
 
 def test_of_a_long_text_and_many_dimensions_the_picture_has_what_counts():
@@ -449,8 +783,13 @@ def test_of_a_long_text_and_many_dimensions_the_picture_has_what_counts():
     figure = of_maximum.picture(found)
     drawn = figure.data[0]
     assert len(drawn.x) == of_maximum.DIMENSIONS and len(drawn.y) == of_maximum.ROWS + 1
-    assert len(figure.layout.shapes) == of_maximum.DIMENSIONS, "a word that is not drawn gives too"
-    assert figure.layout.yaxis.ticktext[-1] == f"{len({*found.givers}) - of_maximum.ROWS} more words"
+    assert len(figure.layout.shapes) == of_maximum.DIMENSIONS, (
+        "a word that is not drawn gives too"
+    )
+    assert (
+        figure.layout.yaxis.ticktext[-1]
+        == f"{len({*found.givers}) - of_maximum.ROWS} more words"
+    )
     assert "64 of 256 dimensions" in figure.layout.title.text
 
 
@@ -462,42 +801,77 @@ def test_the_words_that_give_are_tabled_with_what_that_adds():
     assert "<b>" not in html.replace("&lt;b&gt;", "") and "-3.50" in html
 
 
-def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(ask, review_tokenizer, tmp_path):
+def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(
+    ask, review_tokenizer, tmp_path
+):
     plain = judge(ask, "A dull film.")
-    assert (plain["gives"], plain["gives_picture"], plain["gives_table"]) == ("", None, "")
+    assert (plain["gives"], plain["gives_picture"], plain["gives_table"]) == (
+        "",
+        None,
+        "",
+    )
     shape = {"d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64, "max_length": 24}
-    model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), pooling="max", **shape))
+    model = TransformerClassifier(
+        ClassifierConfig(vocab_size=len(review_tokenizer), pooling="max", **shape)
+    )
     checkpoint.save(tmp_path / "max", model.eval(), review_tokenizer, {})
     service = SentimentService.open(tmp_path / "max", "cpu")
     assert "1 layer × 2 heads" in tab._about(service.info, ENGLISH)
     answer = judge(Ask.always(service, ENGLISH), "A dull film.")
-    assert "32 dimensions" in answer["gives"] and json.loads(answer["gives_picture"]["figure"])["data"]
+    assert (
+        "32 dimensions" in answer["gives"]
+        and json.loads(answer["gives_picture"]["figure"])["data"]
+    )
     assert "data-table" in answer["gives_table"]
 
 
-def test_another_classifier_may_be_chosen_and_says_what_it_is(generations, tiny_classifier, tmp_path):
+def test_another_classifier_may_be_chosen_and_says_what_it_is(
+    generations, tiny_classifier, tmp_path
+):
     folder = tmp_path / "lecture"
     shutil.copytree(tiny_classifier, folder)
-    reader, other = (SentimentService.open(one, "cpu") for one in (tiny_classifier, folder))
+    reader, other = (
+        SentimentService.open(one, "cpu") for one in (tiny_classifier, folder)
+    )
     made = laid_out(generations, reader, other_reviews={other.info.name: other})
     which = made.controls["classifier"]
-    assert which.component.visible and which.kind(generations.default, {}).options == (reader.info.name, "lecture")
+    assert which.component.visible and which.kind(generations.default, {}).options == (
+        reader.info.name,
+        "lecture",
+    )
     assert not laid_out(generations, reader).controls["classifier"].component.visible
     in_order = setting_order(made.controls)
-    review, classifier = (in_order.index(made.controls[key].component) for key in ("review", "classifier"))
-    assert review < classifier, "the review of a link is there when the choice of the classifier is answered"
-    choose = partial(Ask.always(other, ENGLISH).answer, tab.choose, progress=lambda done: None)
+    review, classifier = (
+        in_order.index(made.controls[key].component) for key in ("review", "classifier")
+    )
+    assert review < classifier, (
+        "the review of a link is there when the choice of the classifier is answered"
+    )
+    choose = partial(
+        Ask.always(other, ENGLISH).answer, tab.choose, progress=lambda done: None
+    )
     answer = choose(attribution=attribution(), review="Bad.", text="A dull film.")
-    assert answer["review"] == "A dull film." and "text" not in answer, "an explained review is judged as it is typed"
+    assert answer["review"] == "A dull film." and "text" not in answer, (
+        "an explained review is judged as it is typed"
+    )
     linked = choose(attribution=None, review="Bad.", text=tab.EXAMPLES[0])
-    assert linked["text"] == linked["review"] == "Bad.", "a link names the classifier and the review"
+    assert linked["text"] == linked["review"] == "Bad.", (
+        "a link names the classifier and the review"
+    )
     assert 'data-name="lecture"' in answer["about"] and answer["verdict"]
     assert (answer["layer"], answer["head"]) == (1, 1)
     offered = Ask.always(other, ENGLISH).answer(tab.offer)
-    assert [len(offered[name]["choices"]) for name in ("layer", "head")] == [other.info.n_layers, other.info.n_heads]
+    assert [len(offered[name]["choices"]) for name in ("layer", "head")] == [
+        other.info.n_layers,
+        other.info.n_heads,
+    ]
 
 
 def test_a_head_that_the_other_classifier_has_not_is_its_last():
-    drawn = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=9, head=9)
-    last = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2)
+    drawn = tab.draw(
+        None, ENGLISH, attribution=attribution(), kind="head", layer=9, head=9
+    )
+    last = tab.draw(
+        None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2
+    )
     assert drawn == last

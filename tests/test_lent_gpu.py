@@ -67,11 +67,19 @@ def GPU(task=None, *, duration=60):
 
 
 @pytest.mark.full
-def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_classifier, learned_pairs, reviews,
-                                                  tmp_path):
+def test_a_host_that_lends_gpus_computes_each_call(
+    start, tiny_checkpoint, tiny_classifier, learned_pairs, reviews, tmp_path
+):
     (tmp_path / "spaces.py").write_text(LENDER)
-    app = start("--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier, PYTHONPATH=str(tmp_path),
-                command=[sys.executable, str(ROOT / "app.py")])  # which has not loaded torch yet
+    # which has not loaded torch yet
+    app = start(
+        "--checkpoint",
+        tiny_checkpoint,
+        "--sentiment",
+        tiny_classifier,
+        PYTHONPATH=str(tmp_path),
+        command=[sys.executable, str(ROOT / "app.py")],
+    )
     ask = partial(endpoints.ask, app.address)
     english, spanish = learned_pairs[0]
     assert ask("translate", english, 5, 1)["text"] == spanish
@@ -80,10 +88,17 @@ def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_
     with pytest.raises(ValueError, match="There is nothing to translate"):
         ask("translate", " ", 5, 1)
     log = (tmp_path / "log").read_text().splitlines()
-    assert log == [f"decorated _compute {lent_gpu.SECONDS}", "computed translate", "computed explain",
-                   "computed classify", "computed translate"]
+    assert log == [
+        f"decorated _compute {lent_gpu.SECONDS}",
+        "computed translate",
+        "computed explain",
+        "computed classify",
+        "computed translate",
+    ]
     (tmp_path / "refuse").touch()
-    assert ask("translate", english, 5, 1)["text"] == spanish, "where no GPU is to be had, the CPU is"
+    assert ask("translate", english, 5, 1)["text"] == spanish, (
+        "where no GPU is to be had, the CPU is"
+    )
     assert (tmp_path / "log").read_text().splitlines() == log
 
 
@@ -100,8 +115,18 @@ lent = open_service(Service, "checkpoints/en-es", None)
 assert torch.get_num_threads() == 2 and torch.ones(4_000_000).exp().sum() > 0
 print(lent.translate_many(["Good night."] * 20)[0].best.text)
 """
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300,
-                         env={**os.environ, "OMP_NUM_THREADS": "2", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "2",
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        },
+    )
     assert (ran.returncode, ran.stdout) == (0, "Buenas noches.\n"), ran.stderr
     assert (tmp_path / "log").read_text().endswith("computed translate_many\n")
 
@@ -117,8 +142,11 @@ def lender(monkeypatch):
                 sent = pickle.loads(pickle.dumps(args))
                 told.append(sent[2])
                 return pickle.loads(pickle.dumps(task(*sent)))
+
             return lent
+
         return decorate
+
     monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=gpu))
     monkeypatch.setattr(device, "THREADS", device.THREADS)
     lent_gpu._decorated.cache_clear()
@@ -128,8 +156,9 @@ def lender(monkeypatch):
 
 
 @pytest.mark.slow
-def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_classifier, tiny_writer, learned_pairs,
-                                                  reviews):
+def test_all_that_computes_travels_there_and_back(
+    lender, tiny_checkpoint, tiny_classifier, tiny_writer, learned_pairs, reviews
+):
     plain = Service.open(tiny_checkpoint, "cpu")
     lent = open_service(Service, tiny_checkpoint, None)
     assert lent.info.device == "ZeroGPU" and plain.info.device == "cpu"
@@ -139,58 +168,108 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
     travelled = []
     questions = one_of_each(english, spanish, found.best.pieces[0])
     assert {*map(type, questions), WalkAdditive} == ANSWERS.keys()
-    for name, args in (("translate", (english, Options(beam=2))), ("translate_many", ([english, english],)),
-                       ("translate_and_trace", (english,)),
-                       ("choose", (english, found.best, 0, found.best.pieces[0])), ("trace", (english, spanish)),
-                       ("embed", ([english],)), ("explain", (english,)), ("compare", (english, learned_pairs[1][0])),
-                       *(("ask", (question, lambda *done: steps.append(done))) for question in questions)):
+    for name, args in (
+        ("translate", (english, Options(beam=2))),
+        ("translate_many", ([english, english],)),
+        ("translate_and_trace", (english,)),
+        ("choose", (english, found.best, 0, found.best.pieces[0])),
+        ("trace", (english, spanish)),
+        ("embed", ([english],)),
+        ("explain", (english,)),
+        ("compare", (english, learned_pairs[1][0])),
+        *(
+            ("ask", (question, lambda *done: steps.append(done)))
+            for question in questions
+        ),
+    ):
         told = len(lender)
         answer = getattr(lent, name)(*args)
         wanted = getattr(plain, name)(*args)
         assert lender[told:] == [name] and type(answer) is type(wanted), name
         travelled.append(name)
     assert sorted({*travelled}) == computing(Service)
-    assert lent.best_head == plain.best_head and lent.translate(english).best == found.best
+    assert (
+        lent.best_head == plain.best_head and lent.translate(english).best == found.best
+    )
     reader = open_service(SentimentService, tiny_classifier, None)
     here = SentimentService.open(tiny_classifier, "cpu")
     for text in (reviews[0][1], reviews[1][1]):
-        assert reader.classify([text])[0].probability == pytest.approx(here.classify([text])[0].probability)
-    assert reader.attribute(reviews[0][1], lambda *done: None).words == here.attribute(reviews[0][1]).words
+        assert reader.classify([text])[0].probability == pytest.approx(
+            here.classify([text])[0].probability
+        )
+    assert (
+        reader.attribute(reviews[0][1], lambda *done: None).words
+        == here.attribute(reviews[0][1]).words
+    )
     assert lender[-1] == "attribute"
-    assert (reader.trace("A film").encoder_self == here.trace("A film").encoder_self).all()
+    assert (
+        reader.trace("A film").encoder_self == here.trace("A film").encoder_self
+    ).all()
     assert {*computing(SentimentService)} <= {*lender}
     lent_writer = open_service(Writer, tiny_writer, None)
     own = Writer.open(tiny_writer, "cpu")
     text = own.read("A wonderful film")
-    for name, args in (("read", ("A wonderful film",)), ("write", (text, Options(temperature=1.0, seed=3))),
-                       ("choose", (text, 1, 20))):
-        assert getattr(lent_writer, name)(*args) == getattr(own, name)(*args) and lender[-1] == name
-    assert (lent_writer.trace("A film").encoder_self == own.trace("A film").encoder_self).all()
+    for name, args in (
+        ("read", ("A wonderful film",)),
+        ("write", (text, Options(temperature=1.0, seed=3))),
+        ("choose", (text, 1, 20)),
+    ):
+        assert (
+            getattr(lent_writer, name)(*args) == getattr(own, name)(*args)
+            and lender[-1] == name
+        )
+    assert (
+        lent_writer.trace("A film").encoder_self == own.trace("A film").encoder_self
+    ).all()
     assert {*computing(Writer)} <= {*lender}
     for one in (plain, lent):
         one.close()
 
 
 # What public methods of a service do that run no model; all others must be lent a GPU.
-RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
-                           "split": ("The cat.",), "lock": ("contexts",), "read": ("The cat sleeps.",),
-                           "pair": ("The cat sleeps.", "El gato duerme."), "close": ()},
-                 SentimentService: {"clean": ("A good film.",), "blocks": ()}, Writer: {"blocks": ()}}
+RUNS_NO_MODEL = {
+    Service: {
+        "typed": ("El gato.",),
+        "alignment_errors": (Head("cross", 1, 1),),
+        "blocks": (),
+        "split": ("The cat.",),
+        "lock": ("contexts",),
+        "read": ("The cat sleeps.",),
+        "pair": ("The cat sleeps.", "El gato duerme."),
+        "close": (),
+    },
+    SentimentService: {"clean": ("A good film.",), "blocks": ()},
+    Writer: {"blocks": ()},
+}
 
 
-@pytest.mark.parametrize(("kind", "checkpoint"), [(Service, "tiny_checkpoint"), (SentimentService, "tiny_classifier"),
-                                                  (Writer, "tiny_writer")])
-def test_every_public_method_that_runs_the_model_is_lent_a_gpu(request, monkeypatch, kind, checkpoint):
+@pytest.mark.parametrize(
+    ("kind", "checkpoint"),
+    [
+        (Service, "tiny_checkpoint"),
+        (SentimentService, "tiny_classifier"),
+        (Writer, "tiny_writer"),
+    ],
+)
+def test_every_public_method_that_runs_the_model_is_lent_a_gpu(
+    request, monkeypatch, kind, checkpoint
+):
     """A new method is lent one, or stands in `lent_gpu.INSTANT` and above, and is seen to run no model."""
-    of_checkpoints = {name for name in vars(ModelService) if not name.startswith("_")} - {"blocks"}
+    of_checkpoints = {
+        name for name in vars(ModelService) if not name.startswith("_")
+    } - {"blocks"}
     public = {name for name in dir(kind) if not name.startswith("_")} - of_checkpoints
     methods = {name for name in public if callable(getattr(kind, name))}
-    assert methods - {*computing(kind)} == RUNS_NO_MODEL[kind].keys() and {*computing(kind)} <= methods
+    assert (
+        methods - {*computing(kind)} == RUNS_NO_MODEL[kind].keys()
+        and {*computing(kind)} <= methods
+    )
 
     service = kind.open(request.getfixturevalue(checkpoint), "cpu")
 
     def run(*_):
         raise AssertionError("the model was run")
+
     monkeypatch.setattr(torch.nn.Module, "__call__", run)
     with pytest.raises(AssertionError, match="the model was run"):
         service.model.encoder(torch.zeros(1, 1, 32), None)
@@ -200,10 +279,13 @@ def test_every_public_method_that_runs_the_model_is_lent_a_gpu(request, monkeypa
         getattr(service, name)(*args)
 
 
-def test_what_is_computed_here_instead_has_the_same_limits(monkeypatch, tiny_classifier, reviews):
+def test_what_is_computed_here_instead_has_the_same_limits(
+    monkeypatch, tiny_classifier, reviews
+):
     def gpu(duration):
         def none_free(*args):
             raise RuntimeError("no GPU is free")
+
         return lambda task: none_free
 
     monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=gpu))
@@ -221,8 +303,16 @@ def test_what_is_computed_here_instead_has_the_same_limits(monkeypatch, tiny_cla
 
 def test_nothing_is_lent_where_nothing_is_changed(monkeypatch, tiny_classifier):
     """On hosts without lent GPUs, `spaces.GPU` gives the function back."""
-    monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=lambda duration: lambda task: task))
+    monkeypatch.setitem(
+        sys.modules,
+        "spaces",
+        types.SimpleNamespace(GPU=lambda duration: lambda task: task),
+    )
     lent_gpu._decorated.cache_clear()
     reader = open_service(SentimentService, tiny_classifier, None)
-    assert not lent_gpu.lends() and "classify" not in vars(reader) and reader.info.device != "ZeroGPU"
+    assert (
+        not lent_gpu.lends()
+        and "classify" not in vars(reader)
+        and reader.info.device != "ZeroGPU"
+    )
     lent_gpu._decorated.cache_clear()

@@ -31,11 +31,26 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
 LESSONS = files.lessons()
 # Sentences that a reader might type: among them each question finds a right one and a wrong one.
-SENTENCES = ["She is bored.", "The cat sleeps.", "Thanks.", "You should go.", "Tom saw a film and he liked it.",
-             "My friend bought a red car.", "Not bad at all, go and see it.", "It is not good.", "I loved it.",
-             "A wonderful film, not boring for a minute.", "Hello.", "Good night."]
-QUESTIONS = [pytest.param(lesson, number, id=f"{lesson.name}.{number}") for lesson in LESSONS.values()
-             for number, step in enumerate(lesson.steps, 1) if step.question]
+SENTENCES = [
+    "She is bored.",
+    "The cat sleeps.",
+    "Thanks.",
+    "You should go.",
+    "Tom saw a film and he liked it.",
+    "My friend bought a red car.",
+    "Not bad at all, go and see it.",
+    "It is not good.",
+    "I loved it.",
+    "A wonderful film, not boring for a minute.",
+    "Hello.",
+    "Good night.",
+]
+QUESTIONS = [
+    pytest.param(lesson, number, id=f"{lesson.name}.{number}")
+    for lesson in LESSONS.values()
+    for number, step in enumerate(lesson.steps, 1)
+    if step.question
+]
 
 
 class Pool:
@@ -56,7 +71,9 @@ class Pool:
 def scene(shipped):
     """What a question may ask of: the shipped models and the recorded runs."""
     pool = Pool(shipped)
-    yield Scene(shipped, pool, Study(), SentimentService.open(CHECKPOINTS / "sentiment", "cpu"))
+    yield Scene(
+        shipped, pool, Study(), SentimentService.open(CHECKPOINTS / "sentiment", "cpu")
+    )
     for name in {*pool.opened} - {"en-es"}:
         pool.opened[name].close()
 
@@ -69,22 +86,42 @@ def standing(scene):
     def stand(lesson, number):
         steps = lesson.steps[:number]
         address = {key: value for key, value in steps[-1].address.items()}
-        text = next((one.address["text"] for one in reversed(steps) if "text" in one.address), "The cat sleeps.")
+        text = next(
+            (one.address["text"] for one in reversed(steps) if "text" in one.address),
+            "The cat sleeps.",
+        )
         if (text, address.get("spanish")) not in passes:
             translation, trace = scene.service.translate_and_trace(text)
             if "spanish" in address:
                 trace = scene.service.explain(text, address["spanish"])
             passes[text, address.get("spanish")] = translation, trace
         translation, trace = passes[text, address.get("spanish")]
-        there = replace(scene, translation=translation, trace=trace, review=address.get("review", ""))
+        there = replace(
+            scene,
+            translation=translation,
+            trace=trace,
+            review=address.get("review", ""),
+        )
         if steps[-1].place:
             name, given = steps[-1].place
             address |= PLACES[name](there, **given)
-        head = (address.get("stack", "cross"), int(address.get("layer", 1)), int(address.get("head", 1)))
-        first = tuple(address.get(f"first_{key}", value) for key, value in zip(Head._fields, scene.service.best_head,
-                                                                             strict=True))
-        return replace(there, head=Head(*head), first=Head(first[0], int(first[1]), int(first[2])),
-                       query=int(address.get("query", 2)), within=steps[-1].question.within)
+        head = (
+            address.get("stack", "cross"),
+            int(address.get("layer", 1)),
+            int(address.get("head", 1)),
+        )
+        first = tuple(
+            address.get(f"first_{key}", value)
+            for key, value in zip(Head._fields, scene.service.best_head, strict=True)
+        )
+        return replace(
+            there,
+            head=Head(*head),
+            first=Head(first[0], int(first[1]), int(first[2])),
+            query=int(address.get("query", 2)),
+            within=steps[-1].question.within,
+        )
+
     return stand
 
 
@@ -92,14 +129,22 @@ def answers(question, there):
     """Every scene that an answer can make, or for a sentence some."""
     if question.kind == "head":
         info = there.service.info
-        return [replace(there, head=Head(stack, layer + 1, head + 1)) for stack in STACKS
-                for layer in range(info.layers(stack)) for head in range(info.n_heads)]
+        return [
+            replace(there, head=Head(stack, layer + 1, head + 1))
+            for stack in STACKS
+            for layer in range(info.layers(stack))
+            for head in range(info.n_heads)
+        ]
     if question.kind == "number":
         count = round((question.most - question.least) / question.by)
         texts = [f"{question.least + i * question.by:g}" for i in range(count + 1)]
     elif question.kind in ("word", "spanish"):
         side = "EN" if question.kind == "word" else "ES"
-        texts = {label.split(" · ")[1] for label, _ in choices(there.trace) if label.startswith(side)}
+        texts = {
+            label.split(" · ")[1]
+            for label, _ in choices(there.trace)
+            if label.startswith(side)
+        }
     else:
         texts = dict(question.options) or SENTENCES
     return [replace(there, answer=text) for text in texts]
@@ -107,48 +152,85 @@ def answers(question, there):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lesson", "number"), QUESTIONS)
-def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(lesson, number, standing):
+def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(
+    lesson, number, standing
+):
     """Which is found by trying all: weights that make a question unanswerable fail here."""
     question = lesson.steps[number - 1].question
-    found = [CHECKS[question.check](one, **question.given) for one in answers(question, standing(lesson, number))]
+    found = [
+        CHECKS[question.check](one, **question.given)
+        for one in answers(question, standing(lesson, number))
+    ]
     assert {one.right for one in found} == {True, False}
     for one in found:
         for language in (ENGLISH, SPANISH):
             said = panel.reply(one, language)
             assert said and "{" not in said
     right = [one for one in found if one.right]
-    assert question.kind in ("sentence", "head", "number") or len(right) == 1, "one answer of a choice is right"
+    assert question.kind in ("sentence", "head", "number") or len(right) == 1, (
+        "one answer of a choice is right"
+    )
 
 
 # What hints suggest, and what is as good as the best
 
-SUGGESTED = {(lesson.name, number, text) for lesson, number in (param.values for param in QUESTIONS)
-             for question in [lesson.steps[number - 1].question] if question.kind == "sentence"
-             for hint in question.hints for said in hint.values()
-             for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)}
-AGREED = {("sentiment", 4, "75"), ("masks", 2, "4")}  # numbers to which hints lead without writing them
+SUGGESTED = {
+    (lesson.name, number, text)
+    for lesson, number in (param.values for param in QUESTIONS)
+    for question in [lesson.steps[number - 1].question]
+    if question.kind == "sentence"
+    for hint in question.hints
+    for said in hint.values()
+    for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)
+}
+# numbers to which hints lead without writing them
+AGREED = {("sentiment", 4, "75"), ("masks", 2, "4")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "number", "text"), sorted(SUGGESTED | AGREED))
 def test_whoever_types_what_a_hint_suggests_is_right(name, number, text, standing):
     question = LESSONS[name].steps[number - 1].question
-    assert CHECKS[question.check](replace(standing(LESSONS[name], number), answer=text), **question.given).right
+    assert CHECKS[question.check](
+        replace(standing(LESSONS[name], number), answer=text), **question.given
+    ).right
 
 
 def test_hints_suggest_what_the_test_above_types():
-    assert sorted(name for name, _, _ in SUGGESTED) == ["bias", "probabilities", "search", "sentiment"]
+    assert sorted(name for name, _, _ in SUGGESTED) == [
+        "bias",
+        "probabilities",
+        "search",
+        "sentiment",
+    ]
 
 
-@pytest.mark.parametrize(("bins", "sure", "right", "texts"), [
-    ([(122, 0.7242, 0.6885), (146, 0.7761, 0.8493), (9, 0.9, 0.1)], "75.2 %", 77.61, 268),
-    ([(9, 0.1, 0.3), (10, 0.6, 0.5)], "60.0 %", 50, 10), ([(0, 0.75, 0), (10, 0.8, 0.5)], "80.0 %", 50, 10)])
-def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(bins, sure, right, texts):
+@pytest.mark.parametrize(
+    ("bins", "sure", "right", "texts"),
+    [
+        (
+            [(122, 0.7242, 0.6885), (146, 0.7761, 0.8493), (9, 0.9, 0.1)],
+            "75.2 %",
+            77.61,
+            268,
+        ),
+        ([(9, 0.1, 0.3), (10, 0.6, 0.5)], "60.0 %", 50, 10),
+        ([(0, 0.75, 0), (10, 0.8, 0.5)], "80.0 %", 50, 10),
+    ],
+)
+def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(
+    bins, sure, right, texts
+):
     """(122 * 0.6885 + 146 * 0.8493) / 268; one bin near a border would make a jump of 16 points."""
-    calibration = SimpleNamespace(bins=[SimpleNamespace(count=n, confidence=c, accuracy=a) for n, c, a in bins])
+    calibration = SimpleNamespace(
+        bins=[SimpleNamespace(count=n, confidence=c, accuracy=a) for n, c, a in bins]
+    )
     there = SimpleNamespace(reviews=SimpleNamespace(calibration=calibration))
     found, values = checks.right_at(there, confidence=75)
-    assert found == pytest.approx(right, abs=0.01) and values == {"sure": sure, "texts": texts}
+    assert found == pytest.approx(right, abs=0.01) and values == {
+        "sure": sure,
+        "texts": texts,
+    }
 
 
 @pytest.mark.parametrize("answer", ["same", "other"])
@@ -158,28 +240,48 @@ def test_a_word_that_names_an_option_elsewhere_is_a_sentence_where_one_is_typed(
 
     def translate(text, options):
         asked.append(text)
-        return SimpleNamespace(best=SimpleNamespace(text=f"{text} {options.beam if text != 'same' else ''}"))
+        return SimpleNamespace(
+            best=SimpleNamespace(
+                text=f"{text} {options.beam if text != 'same' else ''}"
+            )
+        )
 
-    found = CHECKS["greedy_differs"](Scene(SimpleNamespace(translate=translate), None, None, answer=answer))
+    found = CHECKS["greedy_differs"](
+        Scene(SimpleNamespace(translate=translate), None, None, answer=answer)
+    )
     assert asked == [answer] * 2 and found.right is (answer == "other")
 
 
-@pytest.mark.parametrize(("second", "answer"), [(-2.0, "1"), (-5.04, "100"), (-6.9, "100"), (-9.0, "1000")])
+@pytest.mark.parametrize(
+    ("second", "answer"), [(-2.0, "1"), (-5.04, "100"), (-6.9, "100"), (-9.0, "1000")]
+)
 def test_a_factor_lies_in_the_range_that_is_right(monkeypatch, second, answer):
     """e to the power of 2, 5.04, 6.9 and 9 is 7.4, 154, 992 and 8,103."""
     monkeypatch.setattr(checks, "_scaled", lambda scene: (None, [0.0, second, -np.inf]))
-    right = [one for one in ("1", "10", "100", "1000")
-             if CHECKS["times_larger"](Scene(None, None, None, answer=one)).right]
+    right = [
+        one
+        for one in ("1", "10", "100", "1000")
+        if CHECKS["times_larger"](Scene(None, None, None, answer=one)).right
+    ]
     assert right == [answer]
 
 
 def test_a_head_that_is_nearly_as_good_is_accepted_and_so_is_the_best(shipped):
     step = LESSONS["alignment"].steps[3].question
-    heads = [Head("cross", layer + 1, head + 1) for layer in range(shipped.info.layers("cross"))
-             for head in range(shipped.info.n_heads)]
+    heads = [
+        Head("cross", layer + 1, head + 1)
+        for layer in range(shipped.info.layers("cross"))
+        for head in range(shipped.info.n_heads)
+    ]
     errors = {head: min(shipped.alignment_errors(head)) for head in heads}
-    accepted = [head for head in heads if CHECKS[step.check](Scene(shipped, None, None, head=head), **step.given).right]
-    assert accepted == [head for head in heads if errors[head] <= min(errors.values()) + 0.2]
+    accepted = [
+        head
+        for head in heads
+        if CHECKS[step.check](Scene(shipped, None, None, head=head), **step.given).right
+    ]
+    assert accepted == [
+        head for head in heads if errors[head] <= min(errors.values()) + 0.2
+    ]
     assert shipped.best_head in accepted and 1 < len(accepted) < len(heads) / 4
     assert all("0.2" in said for said in step.ask.values())
 
@@ -191,29 +293,49 @@ def test_there_are_twelve_lessons_in_order_with_three_questions_or_more():
     assert [*LESSONS] == [*files.ORDER] and len(LESSONS) == 12
     assert {path.stem for path in files.FOLDER.iterdir()} == {*LESSONS}
     for lesson in LESSONS.values():
-        assert 5 <= lesson.minutes <= 10 and sum(step.question is not None for step in lesson.steps) >= 3, lesson.name
+        assert (
+            5 <= lesson.minutes <= 10
+            and sum(step.question is not None for step in lesson.steps) >= 3
+        ), lesson.name
 
 
 def test_no_question_holds_its_answer():
     """A parameter names what is asked about, and no field says which answer is right."""
     for param in QUESTIONS:
         lesson, number = param.values
-        stored = json.loads((files.FOLDER / f"{lesson.name}.json").read_text(encoding="utf-8"))
+        stored = json.loads(
+            (files.FOLDER / f"{lesson.name}.json").read_text(encoding="utf-8")
+        )
         question = stored["steps"][number - 1]["question"]
-        assert not {"answer", "right", "solution", "correct"} & {*question, *question["check"]}
+        assert not {"answer", "right", "solution", "correct"} & {
+            *question,
+            *question["check"],
+        }
 
 
 def test_every_check_and_every_finder_is_used_and_every_reply_has_its_text():
-    used = {step.question.check for lesson in LESSONS.values() for step in lesson.steps if step.question}
+    used = {
+        step.question.check
+        for lesson in LESSONS.values()
+        for step in lesson.steps
+        if step.question
+    }
     assert used | ({*OFFERS} - {"open"}) == {*CHECKS}
-    assert {step.place[0] for lesson in LESSONS.values() for step in lesson.steps if step.place} == {*PLACES}
+    assert {
+        step.place[0]
+        for lesson in LESSONS.values()
+        for step in lesson.steps
+        if step.place
+    } == {*PLACES}
 
 
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
 def test_the_address_of_every_step_is_one_that_the_page_reads(lesson, shipped_page):
     page, service = shipped_page
     for step in lesson.steps:
-        values, problems = page.controls.read(service, {**step.address, "lesson": f"{lesson.name}.1"})
+        values, problems = page.controls.read(
+            service, {**step.address, "lesson": f"{lesson.name}.1"}
+        )
         assert not problems and {*step.address} <= {*values}
 
 
@@ -233,35 +355,56 @@ def test_the_glossary_is_short_in_both_languages_and_leads_somewhere(shipped_pag
         assert not page.controls.read(service, one.see)[1] and one.see["tab"], one.term
 
 
-@pytest.mark.parametrize("term", ["cross-attention", "encoder", "decoder", "Cross-attention"])
+@pytest.mark.parametrize(
+    "term", ["cross-attention", "encoder", "decoder", "Cross-attention"]
+)
 def test_a_part_of_a_translator_is_explained_for_either_direction(term):
     """The page has models of both."""
     entries = [*files.glossary(), *files.lectures()["nyu"].slides]
-    [texts] = [one.text for one in entries if term == (one.term if isinstance(one.term, str) else one.term["en"])]
+    [texts] = [
+        one.text
+        for one in entries
+        if term == (one.term if isinstance(one.term, str) else one.term["en"])
+    ]
     assert not re.search("English|Spanish|ingl|español", f"{texts}")
 
 
 def test_a_lecture_names_what_the_page_shows_of_it_and_what_it_does_not(shipped_page):
     page, service = shipped_page
-    folded = {place.key: (tab, place) for tab, places in places_of_page().items() for place in places if place.folded}
+    folded = {
+        place.key: (tab, place)
+        for tab, places in places_of_page().items()
+        for place in places
+        if place.folded
+    }
     assert len(files.lectures()) == 5
     for name, lecture in files.lectures().items():
-        assert len({slide.term for slide in lecture.slides}) == len(lecture.slides) >= 10, name
+        assert (
+            len({slide.term for slide in lecture.slides}) == len(lecture.slides) >= 10
+        ), name
         for slide in lecture.slides:
             values, problems = page.controls.read(service, slide.see)
             assert not problems and {*slide.see} <= {*values}, slide.term
             assert not slide.lesson or slide.lesson in LESSONS, slide.term
             lacking = {"en": "Not on this page", "es": "No está en esta página"}
             for code, said in lacking.items():
-                assert slide.text[code].startswith(said) is not bool(slide.see), slide.term
+                assert slide.text[code].startswith(said) is not bool(slide.see), (
+                    slide.term
+                )
             if slide.at:
                 tab, place = folded[slide.at]
-                assert slide.see["tab"] == tab and {*place.address.items()} <= {*slide.see.items()}, slide.term
+                assert slide.see["tab"] == tab and {*place.address.items()} <= {
+                    *slide.see.items()
+                }, slide.term
 
 
 def test_every_lecture_with_an_autoencoder_leads_to_the_one_that_was_trained():
-    assert "autoencoder" in {one.kind for one in read_pretraining(ASSETS / "pretraining.json").runs}
-    slides = [slide for lecture in files.lectures().values() for slide in lecture.slides]
+    assert "autoencoder" in {
+        one.kind for one in read_pretraining(ASSETS / "pretraining.json").runs
+    }
+    slides = [
+        slide for lecture in files.lectures().values() for slide in lecture.slides
+    ]
     found = [slide.at for slide in slides if "autoencoder" in slide.term.lower()]
     assert found == ["shares"] * 3
 
@@ -269,47 +412,112 @@ def test_every_lecture_with_an_autoencoder_leads_to_the_one_that_was_trained():
 def test_the_places_of_two_slides_do_not_mix(shipped_page):
     """What one slide sets and another does not name is taken out of the address."""
     slides = files.lectures()["nyu"].slides
-    shown = [json.loads(html.unescape(one)) for one in re.findall(
-        'data-address="([^"]*)"', ui.value("lecture.nyu", ENGLISH)["html"])]
+    shown = [
+        json.loads(html.unescape(one))
+        for one in re.findall(
+            'data-address="([^"]*)"', ui.value("lecture.nyu", ENGLISH)["html"]
+        )
+    ]
     wanted = [slide.see for slide in slides if slide.see]
-    assert [{key: value for key, value in one.items() if value is not None} for one in shown] == wanted
-    assert all("text" not in one and {key for see in wanted for key in see} == {*one} for one in shown)
+    assert [
+        {key: value for key, value in one.items() if value is not None} for one in shown
+    ] == wanted
+    assert all(
+        "text" not in one and {key for see in wanted for key in see} == {*one}
+        for one in shown
+    )
 
 
 def test_what_learned_from_its_own_translations_too_is_not_said_to_be_always_given_others():
     """The loss of minimum risk training is of translations that the model itself made."""
-    assert "--risk 20" in (CHECKPOINTS / "en-es" / "README.md").read_text(encoding="utf-8")
-    [forced] = [one.text for one in files.glossary() if one.term["en"] == "teacher forcing"]
-    [lesson] = [step.text for step in LESSONS["masks"].steps if "*teacher forcing*" in step.text["en"]]
-    for language, parts in ((ENGLISH, ("most", "right")), (SPANISH, ("mayor parte", "correct"))):
+    assert "--risk 20" in (CHECKPOINTS / "en-es" / "README.md").read_text(
+        encoding="utf-8"
+    )
+    [forced] = [
+        one.text for one in files.glossary() if one.term["en"] == "teacher forcing"
+    ]
+    [lesson] = [
+        step.text
+        for step in LESSONS["masks"].steps
+        if "*teacher forcing*" in step.text["en"]
+    ]
+    for language, parts in (
+        (ENGLISH, ("most", "right")),
+        (SPANISH, ("mayor parte", "correct")),
+    ):
         some, given = parts
         for text in (language.say("force_text"), lesson[language.code]):
             assert some in text.lower() or "casi todo" in text.lower()
-        assert given not in forced[language.code] and "never" not in language.say("force_text")
+        assert given not in forced[language.code] and "never" not in language.say(
+            "force_text"
+        )
 
 
 STEP = {"text": {"en": "Look.", "es": "Mira."}, "address": {"tab": "translate"}}
 HINT = {"en": "Look.", "es": "Mira."}
-ASKED = {"ask": HINT, "kind": "word", "check": {"name": "looks_back", "word": "a"}, "hints": [HINT, HINT]}
+ASKED = {
+    "ask": HINT,
+    "kind": "word",
+    "check": {"name": "looks_back", "word": "a"},
+    "hints": [HINT, HINT],
+}
 
 
-@pytest.mark.parametrize(("step", "said"), [
-    ({"text": {"en": "Look."}}, "step 1: text lacks a text in en or es"),
-    ({"text": {"en": "a " * 80, "es": "a"}}, "step 1: text has 80 words in en; write fewer than 80"),
-    ({**STEP, "adress": {}}, "step 1 has ['adress']; it may have text, address, point, place, question"),
-    ({**STEP, "place": {"name": "nowhere"}}, "step 1 names 'nowhere'; write one of link, aligned, by_hand"),
-    ({**STEP, "place": {"name": "link", "word": "it"}}, "step 1 gives link ['word']; it takes ['target', 'word']"),
-    ({**STEP, "question": {**ASKED, "kind": "essay"}}, "step 1 asks for a 'essay'; write one of choice, number"),
-    ({**STEP, "question": {**ASKED, "hints": [HINT]}}, "step 1 has 1 hints; a question has 2"),
-    ({**STEP, "question": {**ASKED, "answer": "car"}}, "step 1 has ['answer']; it may have ask, kind, check"),
-    ({**STEP, "question": {**ASKED, "check": {"name": "os.system"}}}, "step 1 names 'os.system'; write one of"),
-    ({**STEP, "question": {**ASKED, "kind": "choice"}}, "step 1 has 0 options; a choice has two or more"),
-    ({**STEP, "question": {**ASKED, "most": "many"}}, "could not convert string to float"),
-    ("Look.", "")])
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"text": {"en": "Look."}}, "step 1: text lacks a text in en or es"),
+        (
+            {"text": {"en": "a " * 80, "es": "a"}},
+            "step 1: text has 80 words in en; write fewer than 80",
+        ),
+        (
+            {**STEP, "adress": {}},
+            "step 1 has ['adress']; it may have text, address, point, place, question",
+        ),
+        (
+            {**STEP, "place": {"name": "nowhere"}},
+            "step 1 names 'nowhere'; write one of link, aligned, by_hand",
+        ),
+        (
+            {**STEP, "place": {"name": "link", "word": "it"}},
+            "step 1 gives link ['word']; it takes ['target', 'word']",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "kind": "essay"}},
+            "step 1 asks for a 'essay'; write one of choice, number",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "hints": [HINT]}},
+            "step 1 has 1 hints; a question has 2",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "answer": "car"}},
+            "step 1 has ['answer']; it may have ask, kind, check",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "check": {"name": "os.system"}}},
+            "step 1 names 'os.system'; write one of",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "kind": "choice"}},
+            "step 1 has 0 options; a choice has two or more",
+        ),
+        (
+            {**STEP, "question": {**ASKED, "most": "many"}},
+            "could not convert string to float",
+        ),
+        ("Look.", ""),
+    ],
+)
 def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, step, said):
     path = tmp_path / "mine.json"
-    path.write_text(json.dumps({"title": HINT, "minutes": 5, "steps": [step]}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"^The file mine\.json cannot be used: .*\.$") as refused:
+    path.write_text(
+        json.dumps({"title": HINT, "minutes": 5, "steps": [step]}), encoding="utf-8"
+    )
+    with pytest.raises(
+        UserError, match=r"^The file mine\.json cannot be used: .*\.$"
+    ) as refused:
         files.read(path)
     assert said in str(refused.value)
 
@@ -331,8 +539,14 @@ def answered(page, service, lesson, answer, language=ENGLISH, **seen):
     """The reply to an answer, as the page asks for it."""
     values = page.controls.defaults(service)
     given = {key: values[key] for key in ui.SEEN}
-    return ui.answer(service, language, event=SimpleNamespace(answer=answer), lesson=lesson, page=page,
-                     **{"translation": None, "trace": None, "lock": "", **given, **seen})["panel"]["reply"]
+    return ui.answer(
+        service,
+        language,
+        event=SimpleNamespace(answer=answer),
+        lesson=lesson,
+        page=page,
+        **{"translation": None, "trace": None, "lock": "", **given, **seen},
+    )["panel"]["reply"]
 
 
 @pytest.fixture(scope="module")
@@ -343,17 +557,29 @@ def tiny(tiny_checkpoint, learned_pairs):
         yield laid_out(service), service, {"translation": translation, "trace": trace}
 
 
-@pytest.mark.parametrize(("lesson", "answer", "said"), [
-    ("probabilities.2", "many", "“many” is no number; write one such as 2.5."),
-    ("probabilities.2", "inf", "“inf” is no number"),
-    ("probabilities.4", "", "Choose an answer first."),
-    ("probabilities.4", "nonsense", "Choose an answer first."),
-    ("probabilities.5", "  ", "Type a sentence of at most 400 characters."),
-    ("probabilities.5", "a" * 401, "Type a sentence of at most 400 characters."),
-    ("alignment.2", "car", "The sentence on the page has no word “coche”."),
-    ("it.2", "", "The sentence on the page has no word “it”."),
-    ("sentiment.2", "positive", "The model on this page lacks what this question needs"),
-    ("generations.2", "gru", "The model on this page lacks what this question needs")])
+@pytest.mark.parametrize(
+    ("lesson", "answer", "said"),
+    [
+        ("probabilities.2", "many", "“many” is no number; write one such as 2.5."),
+        ("probabilities.2", "inf", "“inf” is no number"),
+        ("probabilities.4", "", "Choose an answer first."),
+        ("probabilities.4", "nonsense", "Choose an answer first."),
+        ("probabilities.5", "  ", "Type a sentence of at most 400 characters."),
+        ("probabilities.5", "a" * 401, "Type a sentence of at most 400 characters."),
+        ("alignment.2", "car", "The sentence on the page has no word “coche”."),
+        ("it.2", "", "The sentence on the page has no word “it”."),
+        (
+            "sentiment.2",
+            "positive",
+            "The model on this page lacks what this question needs",
+        ),
+        (
+            "generations.2",
+            "gru",
+            "The model on this page lacks what this question needs",
+        ),
+    ],
+)
 def test_an_answer_that_cannot_be_checked_gets_one_sentence(tiny, lesson, answer, said):
     page, service, seen = tiny
     reply = answered(page, service, lesson, answer, **seen)
@@ -366,7 +592,9 @@ def test_nothing_is_checked_before_there_is_a_translation(tiny):
     assert reply["right"] is None and reply["html"] == ENGLISH.html("no_trace")
 
 
-def test_a_question_is_answered_by_another_model_on_another_sentence(tiny, learned_pairs):
+def test_a_question_is_answered_by_another_model_on_another_sentence(
+    tiny, learned_pairs
+):
     page, service, seen = tiny
     best = seen["translation"].best
     sure = 100 * math.exp(best.log_probs[0])
@@ -380,8 +608,13 @@ def test_a_locked_word_is_an_answer_and_markup_stays_text(tiny):
     page, service, seen = tiny
     chosen = answered(page, service, "probabilities.3", "", lock="es1", **seen)
     assert chosen["right"] in (True, False) and "El" in chosen["html"]
-    assert answered(page, service, "probabilities.3", "", **seen)["html"] == "Choose an answer first."
-    evil = answered(page, service, "probabilities.3", "<img src=x onerror=alert(1)>", **seen)
+    assert (
+        answered(page, service, "probabilities.3", "", **seen)["html"]
+        == "Choose an answer first."
+    )
+    evil = answered(
+        page, service, "probabilities.3", "<img src=x onerror=alert(1)>", **seen
+    )
     assert "<img" not in evil["html"] and "&lt;img" in evil["html"]
 
 
@@ -392,28 +625,62 @@ def gone(page, service, to):
     return ui.go(service, ENGLISH, event=SimpleNamespace(to=to), page=page)
 
 
-def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(shipped_page):
+def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(
+    shipped_page,
+):
     page, service = shipped_page
     where = gone(page, service, "it.3")["panel"]["address"]
-    assert where["lesson"] == "it.3" and where["stack"] == "encoder_self" and where["tab"] == "attention"
+    assert (
+        where["lesson"] == "it.3"
+        and where["stack"] == "encoder_self"
+        and where["tab"] == "attention"
+    )
     trace = service.explain(where["text"])
-    found = CHECKS["head_for"](Scene(service, page.models, page.study, trace=trace, head=Head.parse(
-        f"encoder_self.{where['layer']}.{where['head']}")), word="it", target="film", part=1)
+    found = CHECKS["head_for"](
+        Scene(
+            service,
+            page.models,
+            page.study,
+            trace=trace,
+            head=Head.parse(f"encoder_self.{where['layer']}.{where['head']}"),
+        ),
+        word="it",
+        target="film",
+        part=1,
+    )
     assert found.right and re.fullmatch(r"en\d+-en\d+", where["lock"])
     assert not page.controls.read(service, where)[1]
 
 
-def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without_its_place(tiny):
+def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without_its_place(
+    tiny,
+):
     page, service, _ = tiny
     assert "lock" not in gone(page, service, "alignment.3")["panel"]["address"]
     for to in ("all", "glossary", "lectures", "lecture.kak", "class", "it.7", ""):
         assert gone(page, service, to) == {"panel": ui.value(to, ENGLISH), "lesson": to}
-    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, class, lectures, "):
+    with pytest.raises(
+        UserError,
+        match="lesson is “nowhere.9”; it must be one of all, glossary, class, lectures, ",
+    ):
         gone(page, service, "nowhere.9")
 
 
-@pytest.mark.parametrize("value", ["it.0", "it.8", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>", "lecture.",
-                                   "lecture.x"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "it.0",
+        "it.8",
+        "it.99",
+        "it.x",
+        "it.٣",
+        "nowhere",
+        "../it",
+        "<b>",
+        "lecture.",
+        "lecture.x",
+    ],
+)
 def test_an_address_that_names_no_step_is_passed_over(tiny, value):
     page, service, _ = tiny
     values, problems = page.controls.read(service, {"lesson": value})
@@ -425,13 +692,27 @@ def test_the_panel_has_all_texts_and_escapes_them(language):
     for lesson in LESSONS.values():
         for number in range(1, len(lesson.steps) + 1):
             shown = ui.value(f"{lesson.name}.{number}", language)["html"]
-            assert html.escape(lesson.title[language.code]) in shown and "*" not in shown
-    assert all(f'data-lesson="{name}"' in ui.value("all", language)["html"] for name in LESSONS)
-    assert all(html.escape(one.term[language.code]) in ui.value("glossary", language)["html"]
-               for one in files.glossary())
-    assert all(f'data-lesson="lecture.{name}"' in ui.value("lectures", language)["html"] for name in files.lectures())
+            assert (
+                html.escape(lesson.title[language.code]) in shown and "*" not in shown
+            )
+    assert all(
+        f'data-lesson="{name}"' in ui.value("all", language)["html"] for name in LESSONS
+    )
+    assert all(
+        html.escape(one.term[language.code]) in ui.value("glossary", language)["html"]
+        for one in files.glossary()
+    )
+    assert all(
+        f'data-lesson="lecture.{name}"' in ui.value("lectures", language)["html"]
+        for name in files.lectures()
+    )
     for name, lecture in files.lectures().items():
         shown = ui.value(f"lecture.{name}", language)["html"]
-        assert all(html.escape(slide.term) in shown and panel.marked(slide.text[language.code]) in shown
-                   for slide in lecture.slides)
-    assert panel.marked("<b> *it* & *film*") == "&lt;b&gt; <em>it</em> &amp; <em>film</em>"
+        assert all(
+            html.escape(slide.term) in shown
+            and panel.marked(slide.text[language.code]) in shown
+            for slide in lecture.slides
+        )
+    assert (
+        panel.marked("<b> *it* & *film*") == "&lt;b&gt; <em>it</em> &amp; <em>film</em>"
+    )

@@ -15,7 +15,15 @@ from tests.conftest import endless
 from tests.harness import patience
 from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching
-from xformer.serve.limits import AT_WORK, MOST_OF_ONE, MOST_RUNS, SHARE, Guard, Places, most_people
+from xformer.serve.limits import (
+    AT_WORK,
+    MOST_OF_ONE,
+    MOST_RUNS,
+    SHARE,
+    Guard,
+    Places,
+    most_people,
+)
 
 PEOPLE = 3
 
@@ -23,7 +31,12 @@ PEOPLE = 3
 @pytest.fixture(scope="module")
 def app(start, tiny_checkpoint, tiny_classifier):
     """The app, whose searches and readings wait at their beginning until it is told to let them go."""
-    return start(tiny_checkpoint, tiny_classifier, program="steered", XFORMER_MOST_PEOPLE=str(PEOPLE))
+    return start(
+        tiny_checkpoint,
+        tiny_classifier,
+        program="steered",
+        XFORMER_MOST_PEOPLE=str(PEOPLE),
+    )
 
 
 def inside(app, word):
@@ -37,8 +50,11 @@ def sessions(app):
 
 def post(address, endpoint, *values):
     """The number of a request that is under way now."""
-    asked = Request(f"{address}/gradio_api/call/{endpoint}", json.dumps({"data": values}).encode(),
-                    {"Content-Type": "application/json"})
+    asked = Request(
+        f"{address}/gradio_api/call/{endpoint}",
+        json.dumps({"data": values}).encode(),
+        {"Content-Type": "application/json"},
+    )
     with urlopen(asked) as answer:
         return json.load(answer)["event_id"]
 
@@ -46,7 +62,11 @@ def post(address, endpoint, *values):
 def read(address, endpoint, event):
     """What the server says at last: ("complete" or "error", data)."""
     with urlopen(f"{address}/gradio_api/call/{endpoint}/{event}") as stream:
-        said = [line.decode().rstrip("\n").split(": ", 1) for line in stream if b": " in line]
+        said = [
+            line.decode().rstrip("\n").split(": ", 1)
+            for line in stream
+            if b": " in line
+        ]
     return said[-2][1], json.loads(said[-1][1])
 
 
@@ -65,8 +85,11 @@ def soon(happened):
         assert time.monotonic() < deadline, f"it has not happened in {seconds} s"
 
 
-ASKED = {"translate": ("The cat sleeps.", 5, 1), "explain": ("The cat sleeps.", "", "cross", 0, 0),
-         "classify": ("Bad.",)}
+ASKED = {
+    "translate": ("The cat sleeps.", 5, 1),
+    "explain": ("The cat sleeps.", "", "cross", 0, 0),
+    "classify": ("Bad.",),
+}
 
 
 @pytest.mark.full
@@ -75,7 +98,9 @@ def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs
     english, spanish = learned_pairs[0]
     with ThreadPoolExecutor(20) as people:
         events = [post(app.address, "translate", english, 5, 1) for _ in range(20)]
-        answers = [people.submit(read, app.address, "translate", event) for event in events]
+        answers = [
+            people.submit(read, app.address, "translate", event) for event in events
+        ]
         told = threading.Semaphore(0)
         for answer in answers:
             answer.add_done_callback(lambda _: told.release())
@@ -84,10 +109,18 @@ def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs
         refused = [answer.result() for answer in answers if answer.done()]
         assert len(refused) == 20 - PEOPLE
         assert {(kind, data["error"]) for kind, data in refused} == {
-            ("error", f"This machine serves {PEOPLE} people at once, and all places are taken; "
-                      "try again in a few seconds.")}
+            (
+                "error",
+                f"This machine serves {PEOPLE} people at once, and all places are taken; "
+                "try again in a few seconds.",
+            )
+        }
         assert inside(app, "go") == PEOPLE
-        served = [data[0]["text"] for kind, data in (answer.result() for answer in answers) if kind == "complete"]
+        served = [
+            data[0]["text"]
+            for kind, data in (answer.result() for answer in answers)
+            if kind == "complete"
+        ]
     assert served == [spanish] * PEOPLE
     assert inside(app, "hold") == 0
 
@@ -103,7 +136,9 @@ def test_a_request_that_was_abandoned_ends(app, endpoint):
     app.wait_for("stopped")
     soon(lambda: inside(app, "hold") == 0)  # when its thread has noticed
     assert inside(app, "go") == 0
-    kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
+    kind, _ = read(
+        app.address, "translate", post(app.address, "translate", *ASKED["translate"])
+    )
     assert kind == "complete"
 
 
@@ -111,31 +146,42 @@ def test_nothing_is_kept_of_a_call_that_was_answered(app):
     app.say("go")
     for endpoint, values in ASKED.items():
         read(app.address, endpoint, post(app.address, endpoint, *values))
-    soon(lambda: inside(app, "go") == sessions(app) == 0)  # the last stream may still be closing
+    # the last stream may still be closing
+    soon(lambda: inside(app, "go") == sessions(app) == 0)
 
 
 @pytest.fixture
 def limited(running, reader, monkeypatch):
     """`limited(**limits)` lets both services, until the test ends, do no more than that."""
+
     def limit(**limits):
         one = Guard(**limits)
         for some in (running, reader):
             monkeypatch.setattr(some, "guard", one)
         return one
+
     return limit
 
 
 def requests(running, reader, english, review):
     """One of each kind that takes long enough to be limited."""
     found = running.translate(english)
-    return {"translate": lambda: running.translate(english), "trace": lambda: running.trace(english, "El gato"),
-            "occlude": lambda: running.ask(Occlude(english, found.best.tokens)),
-            "head_effects": lambda: running.ask(RankHeads(english, found.best.tokens)),
-            "with_positions": lambda: running.ask(Move(english, found.best.tokens, Positions("none"))),
-            "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
+    return {
+        "translate": lambda: running.translate(english),
+        "trace": lambda: running.trace(english, "El gato"),
+        "occlude": lambda: running.ask(Occlude(english, found.best.tokens)),
+        "head_effects": lambda: running.ask(RankHeads(english, found.best.tokens)),
+        "with_positions": lambda: running.ask(
+            Move(english, found.best.tokens, Positions("none"))
+        ),
+        "classify": lambda: reader.classify([review]),
+        "attribute": lambda: reader.attribute(review),
+    }
 
 
-def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, limited, learned_pairs):
+def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(
+    running, reader, limited, learned_pairs
+):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     door = limited(people=1)
     inside = threading.Event()
@@ -150,7 +196,10 @@ def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, rea
     other.start()
     inside.wait()
     for name, ask in every.items():
-        with pytest.raises(UserError, match="^This machine serves 1 people at once, .* try again in a few seconds.$"):
+        with pytest.raises(
+            UserError,
+            match="^This machine serves 1 people at once, .* try again in a few seconds.$",
+        ):
             pytest.fail(f"{name} was served: {ask()}")
     leave.set()
     other.join()
@@ -163,18 +212,25 @@ def test_whatever_takes_too_long_is_given_up(running, reader, limited, learned_p
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     door = limited(seconds=0.0)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
-        with pytest.raises(UserError, match="^This took longer than 0 seconds and was given up; try a shorter text"):
+        with pytest.raises(
+            UserError,
+            match="^This took longer than 0 seconds and was given up; try a shorter text",
+        ):
             pytest.fail(f"{name} was not given up: {every[name]()}")
     assert door.inside == 0
 
 
-def test_whatever_nobody_waits_for_is_given_up(running, reader, limited, learned_pairs, monkeypatch):
+def test_whatever_nobody_waits_for_is_given_up(
+    running, reader, limited, learned_pairs, monkeypatch
+):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     stopped = threading.Event()
     monkeypatch.setattr(batching, "translating", endless(stopped))
     door = limited(asker=lambda: lambda: False)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
-        with pytest.raises(UserError, match="^The page or program that asked for this answer is gone"):
+        with pytest.raises(
+            UserError, match="^The page or program that asked for this answer is gone"
+        ):
             pytest.fail(f"{name} went on: {every[name]()}")
     assert stopped.wait(60) and door.inside == 0
 
@@ -211,7 +267,9 @@ def test_long_computations_take_turns_in_the_order_in_which_they_came():
             order.append("late")
             go[1].set()  # only now do the other long ones go on
 
-    threads = [threading.Thread(target=long, args=(number,)) for number in range(AT_WORK)]
+    threads = [
+        threading.Thread(target=long, args=(number,)) for number in range(AT_WORK)
+    ]
     for thread in threads:
         thread.start()
         ready.acquire()
@@ -263,7 +321,9 @@ def test_one_visitor_behind_ten_runs_of_another_comes_on_within_one_share():
     assert running.waited(honest) <= SHARE
     later = running.now
     running.go(lambda: running.now >= later + 300)
-    assert running.places.seconds(honest) == pytest.approx(30), "it keeps one of the two places"
+    assert running.places.seconds(honest) == pytest.approx(30), (
+        "it keeps one of the two places"
+    )
 
 
 def test_runs_of_one_address_take_turns_in_the_order_in_which_they_came():
@@ -272,7 +332,9 @@ def test_runs_of_one_address_take_turns_in_the_order_in_which_they_came():
     assert [running.places.before(run) for run in runs] == [None, None, 0, 1, 2, 3]
     assert running.waited(runs[5]) == pytest.approx(2 * SHARE, abs=0.5)
     running.go(lambda: running.now >= 1_200)
-    assert [running.places.seconds(run) for run in runs] == pytest.approx([40] * 6, abs=SHARE + 1)
+    assert [running.places.seconds(run) for run in runs] == pytest.approx(
+        [40] * 6, abs=SHARE + 1
+    )
 
 
 def test_whoever_asks_again_and_again_is_not_ahead_of_those_who_wait():
@@ -288,7 +350,10 @@ def test_whoever_asks_again_and_again_is_not_ahead_of_those_who_wait():
 def test_what_would_be_too_many_runs_of_one_address_or_of_all_is_refused():
     running = Running()
     runs = [running.join("10.0.0.1") for _ in range(MOST_OF_ONE)]
-    with pytest.raises(UserError, match=f"^{MOST_OF_ONE} runs train or wait already; try again in a minute.$"):
+    with pytest.raises(
+        UserError,
+        match=f"^{MOST_OF_ONE} runs train or wait already; try again in a minute.$",
+    ):
         running.join("10.0.0.1")
     for number in range(MOST_RUNS - MOST_OF_ONE):
         running.join(f"10.0.1.{number}")
@@ -315,4 +380,7 @@ def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
     monkeypatch.setenv("XFORMER_MOST_PEOPLE", wanted)
     with pytest.raises(UserError) as refused:
         most_people()
-    assert str(refused.value) == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
+    assert (
+        str(refused.value)
+        == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
+    )

@@ -17,7 +17,8 @@ from xformer.training.options import SCHEDULES, TrainingOptions
 
 CPU = torch.device("cpu")
 OFTEN = {"evaluate_minutes": 0.0, "save_minutes": 0.0}  # after every step
-STEADY = {"weight_decay": 0.1, "peak": 0.01, "warmup": 3, "precision": "bfloat16"}  # no trial steps
+# no trial steps
+STEADY = {"weight_decay": 0.1, "peak": 0.01, "warmup": 3, "precision": "bfloat16"}
 
 
 class Line(nn.Module):
@@ -52,8 +53,13 @@ class LineTask:
     def batches(self, epoch, skip):
         self.asked.append((epoch, skip))
         rng = torch.Generator().manual_seed(epoch)
-        made = [[(torch.randn(3, generator=rng), torch.randn(1, generator=rng)) for _ in range(size)]
-                for size in (2, 4, 1, 3)]
+        made = [
+            [
+                (torch.randn(3, generator=rng), torch.randn(1, generator=rng))
+                for _ in range(size)
+            ]
+            for size in (2, 4, 1, 3)
+        ]
         yield from made[skip:]
 
     def weight(self, batch):
@@ -84,7 +90,9 @@ def train(task, folder, **options):
 
 
 def lines(folder):
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()
+    ]
 
 
 # Learning rate
@@ -95,7 +103,11 @@ def test_noam_is_the_formula_of_the_paper():
     options = TrainingOptions(steps=1, schedule="noam", peak=1.0, warmup=4000)
     rates = {step: learning_rate(step, 0.0, options, 512) for step in range(1, 20_001)}
     assert max(rates, key=rates.get) == 4000
-    assert rates[4000] == pytest.approx(512 ** -0.5 * 4000 ** -0.5) == pytest.approx(6.99e-4, rel=1e-3)
+    assert (
+        rates[4000]
+        == pytest.approx(512**-0.5 * 4000**-0.5)
+        == pytest.approx(6.99e-4, rel=1e-3)
+    )
     assert rates[1] == pytest.approx(rates[4000] / 4000)
     assert rates[2000] == pytest.approx(rates[4000] / 2)
     assert rates[16_000] == pytest.approx(rates[4000] / 2)
@@ -105,23 +117,44 @@ def test_noam_is_the_formula_of_the_paper():
 
 def test_cosine_rises_to_the_peak_and_ends_at_zero():
     options = TrainingOptions(steps=1, schedule="cosine", peak=0.8, warmup=100)
-    assert [learning_rate(step, 0.0, options, 512) for step in (1, 50, 100, 5000)] == pytest.approx(
-        [0.008, 0.4, 0.8, 0.8])
-    assert [learning_rate(1000, done, options, 512) for done in (1 / 3, 0.5, 2 / 3, 1.0, 1.2)] == pytest.approx(
-        [0.6, 0.4, 0.2, 0.0, 0.0])
+    assert [
+        learning_rate(step, 0.0, options, 512) for step in (1, 50, 100, 5000)
+    ] == pytest.approx([0.008, 0.4, 0.8, 0.8])
+    assert [
+        learning_rate(1000, done, options, 512)
+        for done in (1 / 3, 0.5, 2 / 3, 1.0, 1.2)
+    ] == pytest.approx([0.6, 0.4, 0.2, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_no_warmup_is_no_division_by_zero(schedule):
-    assert learning_rate(1, 0.0, TrainingOptions(steps=1, schedule=schedule, warmup=0, peak=1.0), 4) in (0.5, 1.0)
+    assert learning_rate(
+        1, 0.0, TrainingOptions(steps=1, schedule=schedule, warmup=0, peak=1.0), 4
+    ) in (0.5, 1.0)
 
 
-@pytest.mark.parametrize(("change", "text"), [
-    ({}, "the length of training is 0; give a number of steps or of minutes"),
-    ({"steps": -5}, "the length of training is 0; give a number of steps or of minutes"),
-    ({"steps": 1, "schedule": "flat"}, "schedule is 'flat'; choose one of noam, cosine"),
-    ({"steps": 1, "precision": "float16"}, "precision is 'float16'; choose one of auto, float32, bfloat16"),
-    ({"steps": 1, "average": 1.0}, "average is 1.0; it must be at least 0 and below 1")])
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({}, "the length of training is 0; give a number of steps or of minutes"),
+        (
+            {"steps": -5},
+            "the length of training is 0; give a number of steps or of minutes",
+        ),
+        (
+            {"steps": 1, "schedule": "flat"},
+            "schedule is 'flat'; choose one of noam, cosine",
+        ),
+        (
+            {"steps": 1, "precision": "float16"},
+            "precision is 'float16'; choose one of auto, float32, bfloat16",
+        ),
+        (
+            {"steps": 1, "average": 1.0},
+            "average is 1.0; it must be at least 0 and below 1",
+        ),
+    ],
+)
 def test_wrong_options_are_refused(change, text):
     with pytest.raises(ValueError) as error:
         TrainingOptions(**change)
@@ -143,10 +176,16 @@ def test_the_average_by_hand():
     average = Average(model, 0.5)
     numbers(model, 12.0, 10.0)
     average.update()
-    assert [float(w) for w in average.weights] == pytest.approx([1 + 9 / 11 * 11, -1 + 9 / 11 * 11])  # 10, 8
+    # 10, 8
+    assert [float(w) for w in average.weights] == pytest.approx(
+        [1 + 9 / 11 * 11, -1 + 9 / 11 * 11]
+    )
     numbers(model, 2.0, 0.0)
     average.update()
-    assert [float(w) for w in average.weights] == pytest.approx([10 - 0.75 * 8, 8 - 0.75 * 8])  # 4, 2
+    # 4, 2
+    assert [float(w) for w in average.weights] == pytest.approx(
+        [10 - 0.75 * 8, 8 - 0.75 * 8]
+    )
     for _ in range(5):
         numbers(model, float(average.weights[0]), float(average.weights[1]))
         average.update()
@@ -175,7 +214,9 @@ def test_without_decay_the_average_is_the_newest():
     average = Average(model, 0.0)
     numbers(model, 3.0, 4.0)
     average.update()
-    assert torch.equal(torch.cat([w.flatten() for w in average.weights]), weights(model))
+    assert torch.equal(
+        torch.cat([w.flatten() for w in average.weights]), weights(model)
+    )
 
 
 # A run
@@ -200,18 +241,27 @@ def first_gradient(task):
     """That of the mean loss of the first batch, in full precision."""
     (batch, *_) = task.batches(0, 0)
     loss = task.loss(task.model, batch, CPU) / len(batch)
-    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(task.model.parameters()))])
+    return torch.cat(
+        [g.flatten() for g in torch.autograd.grad(loss, list(task.model.parameters()))]
+    )
 
 
 def moments(trainer):
-    return torch.cat([trainer.optimizer.state[p]["exp_avg"].flatten() for p in trainer.task.model.parameters()])
+    return torch.cat(
+        [
+            trainer.optimizer.state[p]["exp_avg"].flatten()
+            for p in trainer.task.model.parameters()
+        ]
+    )
 
 
 def test_a_step_follows_the_gradient_of_the_mean_loss(tmp_path):
     """Adam's first moment after one step is 0.1 of it. A bfloat16 has 8 bits, hence 1 %: measured 0.3 %."""
     want = first_gradient(LineTask())
     trainer, _ = train(LineTask(), tmp_path, steps=1, clip=1e9)
-    torch.testing.assert_close(moments(trainer), 0.1 * want, rtol=1e-2, atol=1e-2 * float(want.norm()) * 0.1)
+    torch.testing.assert_close(
+        moments(trainer), 0.1 * want, rtol=1e-2, atol=1e-2 * float(want.norm()) * 0.1
+    )
 
 
 def test_a_step_in_full_precision_follows_the_gradient_closely(tmp_path):
@@ -241,25 +291,51 @@ def test_a_line_of_metrics_says_how_it_stands(tmp_path):
     examples. A bfloat16 has 8 bits, hence 1 %."""
     task = LineTask(scores=[1.5])
     train(task, tmp_path, steps=6, peak=0.0)
-    losses = [float(task.loss(task.model, batch, CPU).detach()) for batch in task.seen[:6]]
+    losses = [
+        float(task.loss(task.model, batch, CPU).detach()) for batch in task.seen[:6]
+    ]
     (line,) = lines(tmp_path)
-    assert list(line) == ["step", "epoch", "minutes", "done", "loss", "learning_rate", "seen", "per_second",
-                          "good", "also"]
-    assert (line["step"], line["epoch"], line["done"], line["good"], line["also"]) == (6, 1, 1.0, 1.5, 7)
-    assert line["loss"] == pytest.approx(sum(losses) / (2 + 4 + 1 + 3 + 2 + 4), rel=1e-2)
+    assert list(line) == [
+        "step",
+        "epoch",
+        "minutes",
+        "done",
+        "loss",
+        "learning_rate",
+        "seen",
+        "per_second",
+        "good",
+        "also",
+    ]
+    assert (line["step"], line["epoch"], line["done"], line["good"], line["also"]) == (
+        6,
+        1,
+        1.0,
+        1.5,
+        7,
+    )
+    assert line["loss"] == pytest.approx(
+        sum(losses) / (2 + 4 + 1 + 3 + 2 + 4), rel=1e-2
+    )
     assert line["learning_rate"] == 0.0 and line["per_second"] > 0
 
 
 def test_a_line_holds_the_loss_since_the_line_before(tmp_path):
     task = LineTask()
     train(task, tmp_path, steps=3, peak=0.0, **OFTEN)
-    losses = [float(task.loss(task.model, batch, CPU).detach()) / len(batch) for batch in task.seen[:3]]
+    losses = [
+        float(task.loss(task.model, batch, CPU).detach()) / len(batch)
+        for batch in task.seen[:3]
+    ]
     assert [line["loss"] for line in lines(tmp_path)] == pytest.approx(losses, rel=1e-2)
 
 
 def test_the_learning_rate_is_that_of_the_schedule(tmp_path):
     train(LineTask(), tmp_path, steps=6, peak=0.5, warmup=2, **OFTEN)
-    rates = [0.5 * min(1, (i + 1) / 2) * 0.5 * (1 + math.cos(math.pi * i / 6)) for i in range(6)]
+    rates = [
+        0.5 * min(1, (i + 1) / 2) * 0.5 * (1 + math.cos(math.pi * i / 6))
+        for i in range(6)
+    ]
     assert [line["learning_rate"] for line in lines(tmp_path)] == pytest.approx(rates)
 
 
@@ -272,7 +348,9 @@ def test_the_averaged_weights_are_scored_and_the_others_trained_on(tmp_path):
     assert torch.equal(weights(looked.model), weights(unlooked.model))
     training, scored = looked.looks[-1]
     assert training is False
-    assert torch.equal(scored, torch.cat([w.flatten() for w in trainer.average.weights]))
+    assert torch.equal(
+        scored, torch.cat([w.flatten() for w in trainer.average.weights])
+    )
     assert not torch.equal(scored, weights(looked.model))
 
 
@@ -281,8 +359,12 @@ def test_the_best_weights_are_kept(tmp_path):
     trainer, scores = train(task, tmp_path, steps=5, **OFTEN)
     assert [step for step, _, _ in task.saved] == [1, 2, 5]
     for step, saved, metrics in task.saved:
-        assert torch.equal(saved, task.looks[step - 1][1])  # what was scored is what is kept
-        assert metrics["good"] == {1: 1.0, 2: 3.0, 5: 4.0}[step] and metrics["options"]["steps"] == 5
+        # what was scored is what is kept
+        assert torch.equal(saved, task.looks[step - 1][1])
+        assert (
+            metrics["good"] == {1: 1.0, 2: 3.0, 5: 4.0}[step]
+            and metrics["options"]["steps"] == 5
+        )
     assert scores == {"good": 4.0, "also": 7} and trainer.best == 4.0
 
 
@@ -309,17 +391,24 @@ def test_scores_and_states_come_at_their_intervals(tmp_path, monkeypatch):
     """A step a quarter of a minute: scores every minute, states every half."""
     clock(monkeypatch, 15)
     saved = []
-    monkeypatch.setattr(loop.os, "replace", lambda new, old: saved.append((new.name, old.name)))
+    monkeypatch.setattr(
+        loop.os, "replace", lambda new, old: saved.append((new.name, old.name))
+    )
     train(LineTask(), tmp_path, steps=10, evaluate_minutes=1.0, save_minutes=0.5)
     assert [line["step"] for line in lines(tmp_path)] == [4, 8, 10]
-    assert [names for names in saved if "state.pt" in names] == [("state.pt.new", "state.pt")] * 5
+    assert [names for names in saved if "state.pt" in names] == [
+        ("state.pt.new", "state.pt")
+    ] * 5
 
 
 @pytest.mark.parametrize("precision", ["auto", "bfloat16"])
 def test_an_epoch_without_batches_ends_the_run(tmp_path, precision):
     task = LineTask()
     task.batches = lambda epoch, skip: iter(())
-    with pytest.raises(UserError, match="^There is nothing to train on: an epoch has no batch for 1 process"):
+    with pytest.raises(
+        UserError,
+        match="^There is nothing to train on: an epoch has no batch for 1 process",
+    ):
         train(task, tmp_path, steps=3, precision=precision)
 
 
@@ -358,14 +447,23 @@ def quicker(monkeypatch, **seconds):
             asked.append(name)
             step(name)
         return seconds
+
     monkeypatch.setattr(loop, "measure", measure)
     return asked
 
 
-@pytest.mark.parametrize(("seconds", "chosen"), [
-    ({"float32": 1.5, "bfloat16": 0.25}, "bfloat16"), ({"float32": 1.5, "bfloat16": 2.0}, "float32")])
-def test_a_run_learns_in_the_precision_that_is_quicker_here(tmp_path, monkeypatch, capsys, seconds, chosen):
+@pytest.mark.parametrize(
+    ("seconds", "chosen"),
+    [
+        ({"float32": 1.5, "bfloat16": 0.25}, "bfloat16"),
+        ({"float32": 1.5, "bfloat16": 2.0}, "float32"),
+    ],
+)
+def test_a_run_learns_in_the_precision_that_is_quicker_here(
+    tmp_path, monkeypatch, capsys, seconds, chosen
+):
     """And as if no trial steps had been: they leave the weights, the gradients and chance as they were."""
+
     class Noisy(LineTask):
         def loss(self, model, batch, device):
             return super().loss(model, batch, device) * torch.rand(())
@@ -376,12 +474,21 @@ def test_a_run_learns_in_the_precision_that_is_quicker_here(tmp_path, monkeypatc
     told = Noisy()
     one, _ = train(measured, tmp_path, steps=6, precision="auto")
     two, _ = train(told, tmp_path / "told", steps=6, precision=chosen)
-    assert asked == ["float32", "bfloat16"] and len(measured.seen) == 8 and len(told.seen) == 6
+    assert (
+        asked == ["float32", "bfloat16"]
+        and len(measured.seen) == 8
+        and len(told.seen) == 6
+    )
     assert one.precision == two.precision == chosen
-    assert torch.equal(weights(measured.model), weights(told.model)) and torch.equal(moments(one), moments(two))
+    assert torch.equal(weights(measured.model), weights(told.model)) and torch.equal(
+        moments(one), moments(two)
+    )
     said = capsys.readouterr().out
     assert said.count("training in") == 1
-    assert f"training in {chosen}: a trial step takes 1.5 s in float32, {seconds['bfloat16']:.2g} s in bf" in said
+    assert (
+        f"training in {chosen}: a trial step takes 1.5 s in float32, {seconds['bfloat16']:.2g} s in bf"
+        in said
+    )
     assert [metrics["precision"] for _, _, metrics in measured.saved] == [chosen]
     assert measured.saved[0][2]["options"]["precision"] == "auto"
 
@@ -390,11 +497,15 @@ def test_a_run_may_go_on_in_another_precision(tmp_path, monkeypatch):
     """On another machine, say; what its state remembers is for people."""
     quicker(monkeypatch, float32=1.0, bfloat16=2.0)
     train(LineTask(), tmp_path, steps=2, precision="auto")
-    assert torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "float32"
+    assert (
+        torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "float32"
+    )
     quicker(monkeypatch, float32=2.0, bfloat16=1.0)
     trainer, _ = train(LineTask(), tmp_path, steps=4, precision="auto")
     assert trainer.step == 4
-    assert torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "bfloat16"
+    assert (
+        torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "bfloat16"
+    )
 
 
 def test_a_state_from_before_precision_was_chosen_is_gone_on_with(tmp_path):
@@ -412,7 +523,9 @@ def test_a_finished_run_tries_nothing(tmp_path, monkeypatch):
     assert asked == []
 
 
-@pytest.mark.parametrize(("kind", "precision"), [("cuda", "bfloat16"), ("mps", "float32")])
+@pytest.mark.parametrize(
+    ("kind", "precision"), [("cuda", "bfloat16"), ("mps", "float32")]
+)
 def test_on_a_gpu_nothing_is_tried(tmp_path, monkeypatch, kind, precision):
     asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
     trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
@@ -436,7 +549,8 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, crash):
     with pytest.raises(KeyboardInterrupt):
         train(stopped, tmp_path, steps=10, save_minutes=0.0)
     two, _ = train(resumed, tmp_path, steps=10, save_minutes=0.0)
-    assert len(stopped.seen) + len(resumed.seen) == 11  # the step that was killed came twice
+    # the step that was killed came twice
+    assert len(stopped.seen) + len(resumed.seen) == 11
     assert torch.equal(weights(whole.model), weights(resumed.model))
     assert torch.equal(moments(one), moments(two))
     for a, b in zip(one.average.weights, two.average.weights, strict=True):
@@ -457,6 +571,7 @@ def test_a_run_goes_on_from_the_last_state_only(tmp_path):
         if trainer.step == 3:
             trainer._save()
         return learn(batch, done)
+
     trainer._learn = save_after_three
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
@@ -472,7 +587,13 @@ def test_the_best_score_outlives_a_stop(tmp_path):
     train(resumed, tmp_path, steps=6, **OFTEN)
     assert [step for step, _, _ in resumed.saved] == [5]
     assert [(line["step"], line["good"]) for line in lines(tmp_path)] == [
-        (1, 5.0), (2, 1.0), (3, 4.0), (4, 2.0), (5, 6.0), (6, 3.0)]
+        (1, 5.0),
+        (2, 1.0),
+        (3, 4.0),
+        (4, 2.0),
+        (5, 6.0),
+        (6, 3.0),
+    ]
 
 
 def test_time_is_counted_over_all_parts_of_a_run(tmp_path, monkeypatch):
@@ -502,9 +623,11 @@ def test_a_finished_run_may_be_prolonged(tmp_path):
 
 def test_no_half_written_state_is_left(tmp_path, monkeypatch):
     """A process that ends while it writes leaves the state before."""
+
     def broken(state, path):
         path.write_bytes(b"half")
         raise KeyboardInterrupt
+
     train(LineTask(), tmp_path, steps=2)
     before = (tmp_path / "state.pt").read_bytes()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -512,7 +635,11 @@ def test_no_half_written_state_is_left(tmp_path, monkeypatch):
         train(LineTask(), tmp_path, steps=5, save_minutes=0.0)
     assert (tmp_path / "state.pt").read_bytes() == before
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.json", "metrics.jsonl", "state.pt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "history.json",
+        "metrics.jsonl",
+        "state.pt",
+    ]
 
 
 class Trap:
@@ -559,7 +686,9 @@ def test_the_mean_loss_goes_on_over_a_stop(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(LineTask(crash_at=5), tmp_path, steps=6, save_minutes=0.0)
     train(LineTask(), tmp_path, steps=6)
-    assert [line["loss"] for line in lines(tmp_path)] == [line["loss"] for line in lines(tmp_path / "whole")]
+    assert [line["loss"] for line in lines(tmp_path)] == [
+        line["loss"] for line in lines(tmp_path / "whole")
+    ]
 
 
 def test_scores_newer_than_the_state_are_forgotten(tmp_path):
@@ -583,7 +712,9 @@ class Diverging(LineTask):
         self.at = at
 
     def loss(self, model, batch, device):
-        return super().loss(model, batch, device) * (math.nan if len(self.seen) == self.at else 1.0)
+        return super().loss(model, batch, device) * (
+            math.nan if len(self.seen) == self.at else 1.0
+        )
 
 
 def test_a_run_that_diverges_ends_with_a_sentence_and_its_last_whole_state(tmp_path):
@@ -591,9 +722,12 @@ def test_a_run_that_diverges_ends_with_a_sentence_and_its_last_whole_state(tmp_p
         train(Diverging(at=4), tmp_path, steps=10, save_minutes=0.0)
     assert str(error.value) == (
         f"Training has diverged: the loss or its gradient in step 4 is no number any more; the state in "
-        f"{tmp_path / 'state.pt'} is from before: go on from it with a smaller --peak.")
+        f"{tmp_path / 'state.pt'} is from before: go on from it with a smaller --peak."
+    )
     state = torch.load(tmp_path / "state.pt", weights_only=True)
-    assert state["step"] == 3 and all(w.isfinite().all() for w in state["model"].values())
+    assert state["step"] == 3 and all(
+        w.isfinite().all() for w in state["model"].values()
+    )
     resumed = LineTask()
     assert train(resumed, tmp_path, steps=10)[0].step == 10
 
@@ -601,9 +735,14 @@ def test_a_run_that_diverges_ends_with_a_sentence_and_its_last_whole_state(tmp_p
 def test_weights_that_are_no_numbers_are_neither_scored_nor_saved(tmp_path):
     """Here a gradient of numbers, but a step so large that the weights cannot be stored."""
     task = LineTask()
-    with pytest.raises(UserError, match="^Training has diverged: a weight in step 1 is no number .+; begin again"):
+    with pytest.raises(
+        UserError,
+        match="^Training has diverged: a weight in step 1 is no number .+; begin again",
+    ):
         train(task, tmp_path, steps=10, peak=1e20, warmup=0, **OFTEN)
-    assert task.looks == task.saved == [] and [path.name for path in tmp_path.iterdir()] == ["history.json"]
+    assert task.looks == task.saved == [] and [
+        path.name for path in tmp_path.iterdir()
+    ] == ["history.json"]
 
 
 @contextmanager
@@ -623,11 +762,18 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_its_last_whole_state(tmp_pat
     with files_of_at_most(1500), pytest.raises(UserError) as error:
         train(LineTask(), tmp_path, steps=5, save_minutes=0.0)
     text = str(error.value)
-    assert text.startswith(f"The file {tmp_path / 'state.pt'} cannot be written (") and text.endswith(
-        "make room on the disk, and give the same command again: it goes on from the state saved last.")
+    assert text.startswith(
+        f"The file {tmp_path / 'state.pt'} cannot be written ("
+    ) and text.endswith(
+        "make room on the disk, and give the same command again: it goes on from the state saved last."
+    )
     assert "\n" not in text
     assert (tmp_path / "state.pt").read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.json", "metrics.jsonl", "state.pt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "history.json",
+        "metrics.jsonl",
+        "state.pt",
+    ]
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
 
 
@@ -647,6 +793,7 @@ def compiling(monkeypatch, backend, **seconds):
         for way in ways:
             step(way)
         return {way: seconds[way.split()[0]] for way in ways}
+
     compile_model = torch.compile
     monkeypatch.setattr(torch, "compile", compiled)
     monkeypatch.setattr(loop, "measure", measure)
@@ -654,9 +801,16 @@ def compiling(monkeypatch, backend, **seconds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("quicker", "seconds"), [("compiled", {"as": 2.0, "compiled": 1.0}),
-                                                  ("as it is", {"as": 1.0, "compiled": 2.0})])
-def test_a_model_is_trained_compiled_where_that_is_quicker(tmp_path, monkeypatch, capsys, quicker, seconds):
+@pytest.mark.parametrize(
+    ("quicker", "seconds"),
+    [
+        ("compiled", {"as": 2.0, "compiled": 1.0}),
+        ("as it is", {"as": 1.0, "compiled": 2.0}),
+    ],
+)
+def test_a_model_is_trained_compiled_where_that_is_quicker(
+    tmp_path, monkeypatch, capsys, quicker, seconds
+):
     (tmp_path / "plain").mkdir()
     (tmp_path / "compiled").mkdir()
     plain = LineTask()
@@ -665,15 +819,22 @@ def test_a_model_is_trained_compiled_where_that_is_quicker(tmp_path, monkeypatch
     made = compiling(monkeypatch, "aot_eager", **seconds)
     trainer, _ = train(task, tmp_path / "compiled", steps=5, compile=True)
     assert (trainer.parallel is made[0]) == (quicker == "compiled") and len(made) == 1
-    assert f"training the model {quicker}: 2 trial steps take {seconds['as']:.2g} s as it is" in capsys.readouterr().out
+    assert (
+        f"training the model {quicker}: 2 trial steps take {seconds['as']:.2g} s as it is"
+        in capsys.readouterr().out
+    )
     torch.testing.assert_close(weights(task.model), weights(plain.model))
     state = torch.load(tmp_path / "compiled" / "state.pt", weights_only=True)
-    assert {*state["model"]} == {*task.model.state_dict()}  # whoever goes on with it need not compile
+    # whoever goes on with it need not compile
+    assert {*state["model"]} == {*task.model.state_dict()}
 
 
-def test_a_machine_without_a_compiler_trains_as_without_the_option(tmp_path, monkeypatch, capsys):
+def test_a_machine_without_a_compiler_trains_as_without_the_option(
+    tmp_path, monkeypatch, capsys
+):
     def no_compiler(graph, inputs):
         raise RuntimeError("No working C++ compiler found\nand much more")
+
     task = LineTask()
     plain = LineTask()
     compiling(monkeypatch, no_compiler)
@@ -681,7 +842,9 @@ def test_a_machine_without_a_compiler_trains_as_without_the_option(tmp_path, mon
     assert trainer.parallel is task.model
     said = capsys.readouterr().out.splitlines()
     (sentence,) = [line for line in said if "torch.compile" in line]
-    assert sentence.startswith("training goes on without torch.compile, which did not work on this machine: ")
+    assert sentence.startswith(
+        "training goes on without torch.compile, which did not work on this machine: "
+    )
     assert "No working C++ compiler found" in sentence
     (tmp_path / "plain").mkdir()
     train(plain, tmp_path / "plain", steps=3)
@@ -691,10 +854,17 @@ def test_a_machine_without_a_compiler_trains_as_without_the_option(tmp_path, mon
 # Several processes, as far as one can see of them; two real ones are in test_training.py
 
 
-def test_batches_too_small_to_share_out_are_passed_over_but_counted(tmp_path, monkeypatch):
+def test_batches_too_small_to_share_out_are_passed_over_but_counted(
+    tmp_path, monkeypatch
+):
     """So that a run that goes on skips what the one before has seen: of 2, 4, 1 and 3 examples the third."""
-    monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=lambda parcel, src: None,
-                                                      is_initialized=lambda: False))
+    monkeypatch.setattr(
+        loop,
+        "dist",
+        SimpleNamespace(
+            broadcast_object_list=lambda parcel, src: None, is_initialized=lambda: False
+        ),
+    )
     trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
     trainer.processes = 2
     seen = []
@@ -705,15 +875,22 @@ def test_batches_too_small_to_share_out_are_passed_over_but_counted(tmp_path, mo
 
 
 @pytest.mark.parametrize(("rank", "tried"), [(0, ["float32", "bfloat16"]), (1, [])])
-def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(tmp_path, monkeypatch, rank, tried):
+def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(
+    tmp_path, monkeypatch, rank, tried
+):
     """It tries on its own share of the first batch, one of two examples."""
     sent = []
 
     def broadcast(parcel, src):
         sent.append(parcel[0])
         parcel[0] = "float32"
+
     asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
-    monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=broadcast, is_initialized=lambda: False))
+    monkeypatch.setattr(
+        loop,
+        "dist",
+        SimpleNamespace(broadcast_object_list=broadcast, is_initialized=lambda: False),
+    )
     trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
     trainer.processes = 2
     trainer.rank = rank
@@ -724,7 +901,11 @@ def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(tmp_
 
 def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch):
     """Each has every second example, and the sum of them all to divide by. Measured 0.5 %, of a bfloat16's 8 bits."""
-    monkeypatch.setattr(loop, "dist", SimpleNamespace(all_reduce=lambda total: None, is_initialized=lambda: False))
+    monkeypatch.setattr(
+        loop,
+        "dist",
+        SimpleNamespace(all_reduce=lambda total: None, is_initialized=lambda: False),
+    )
     found = {}
     for processes, rank in ((1, 0), (2, 0), (2, 1)):
         trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1, clip=1e9), CPU)
@@ -734,11 +915,14 @@ def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch
         assert [len(batch) for batch in trainer.task.seen] == [4 // processes]
         found[processes, rank] = moments(trainer)
     mean = (found[2, 0] + found[2, 1]) / 2
-    torch.testing.assert_close(mean, found[1, 0], rtol=1e-2, atol=1e-2 * float(mean.norm()))
+    torch.testing.assert_close(
+        mean, found[1, 0], rtol=1e-2, atol=1e-2 * float(mean.norm())
+    )
 
 
 def test_the_same_seed_trains_the_same(tmp_path):
     """Chance that the task draws on comes from the seed of the run."""
+
     class Noisy(LineTask):
         def loss(self, model, batch, device):
             return super().loss(model, batch, device) * torch.rand(())
@@ -752,8 +936,15 @@ def test_the_same_seed_trains_the_same(tmp_path):
     assert torch.equal(ends[0], ends[1]) and not torch.equal(ends[0], ends[2])
 
 
-@pytest.mark.parametrize(("cuda", "mps", "device"), [
-    (True, False, "cuda:1"), (False, True, "mps"), (False, False, "cpu"), (True, True, "cuda:1")])
+@pytest.mark.parametrize(
+    ("cuda", "mps", "device"),
+    [
+        (True, False, "cuda:1"),
+        (False, True, "mps"),
+        (False, False, "cpu"),
+        (True, True, "cuda:1"),
+    ],
+)
 def test_the_best_device_is_used(monkeypatch, cuda, mps, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
@@ -773,7 +964,9 @@ def test_steps_can_be_had_one_by_one_without_a_folder():
     learner = loop.Learner(LineTask(), options, CPU)
     made = [*learner.steps()]
     assert [one.step for one in made] == [1, 2, 3, 4, 5, 6] and learner.epoch == 1
-    assert [one.rate for one in made] == [learning_rate(step, (step - 1) / 6, options, 16) for step in range(1, 7)]
+    assert [one.rate for one in made] == [
+        learning_rate(step, (step - 1) / 6, options, 16) for step in range(1, 7)
+    ]
     assert all(one.norm > 0 for one in made) and len(learner.history.points) == 6
 
 

@@ -15,7 +15,9 @@ def test_words_sum_columns_and_average_rows():
 
 def test_words_of_one_piece_change_nothing_and_leading_axes_stay():
     each = [[0], [1], [2]]
-    np.testing.assert_array_equal(maps.by_words(np.stack([MAP, MAP.T]), each, each), np.stack([MAP, MAP.T]))
+    np.testing.assert_array_equal(
+        maps.by_words(np.stack([MAP, MAP.T]), each, each), np.stack([MAP, MAP.T])
+    )
 
 
 def test_rows_sum_to_one_whatever_the_words():
@@ -42,7 +44,8 @@ def test_rollout_of_two_layers_by_hand():
     one = np.stack([swap, swap])
     np.testing.assert_allclose(maps.rollout(np.stack([one])), [[0.5, 0.5], [0.5, 0.5]])
     first = np.array([[1.0, 0.0], [1.0, 0.0]])
-    two = np.stack([np.stack([first, first]), one])  # layer 1 looks at the first position, layer 2 swaps
+    # layer 1 looks at the first position, layer 2 swaps
+    two = np.stack([np.stack([first, first]), one])
     # Layer 1: [[1, 0], [.5, .5]]; layer 2 halves and swaps: row 0 = .5 [1, 0] + .5 [.5, .5]
     np.testing.assert_allclose(maps.rollout(two), [[0.75, 0.25], [0.75, 0.25]])
 
@@ -65,5 +68,7 @@ def test_sinks_are_measured_hidden_and_the_rest_renormalised():
 
 def test_weighed_attention_follows_the_norms_it_is_given():
     """Half and half, but the second key hands over three times as much: a quarter and three quarters."""
-    np.testing.assert_allclose(maps.weigh(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([1.0, 3.0])),
-                               [[0.25, 0.75], [1.0, 0.0]])
+    np.testing.assert_allclose(
+        maps.weigh(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([1.0, 3.0])),
+        [[0.25, 0.75], [1.0, 0.0]],
+    )

@@ -24,18 +24,36 @@ LISTEN = gradio_private.LISTEN
 @pytest.fixture
 def app():
     """What the gate asks of an app: nobody is served yet, and no password is asked for."""
-    queue = SimpleNamespace(pending_messages_per_session={}, pending_event_ids_session={}, event_ids_to_events={})
+    queue = SimpleNamespace(
+        pending_messages_per_session={},
+        pending_event_ids_session={},
+        event_ids_to_events={},
+    )
     state = SimpleNamespace(listeners=Counter(), ended=Counter(), clients={})
     holder = SimpleNamespace(session_data={}, time_last_used={})
-    return SimpleNamespace(auth=None, cookie_id="", tokens={}, state=state, state_holder=holder, queue=queue,
-                           get_blocks=lambda: SimpleNamespace(_queue=queue))
+    return SimpleNamespace(
+        auth=None,
+        cookie_id="",
+        tokens={},
+        state=state,
+        state_holder=holder,
+        queue=queue,
+        get_blocks=lambda: SimpleNamespace(_queue=queue),
+    )
 
 
 def request(app, path, names=(), method="GET", address="10.0.0.1"):
     """The scope of a request that names sessions in its query."""
     query = urlencode([("session_hash", name) for name in names]).encode()
-    return {"type": "http", "method": method, "path": path, "query_string": query, "headers": [], "app": app,
-            "client": (address, 1)}
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query,
+        "headers": [],
+        "app": app,
+        "client": (address, 1),
+    }
 
 
 async def ends(scope, receive, send):
@@ -58,12 +76,20 @@ def answered(gate, scope):
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
 
 
-@pytest.mark.parametrize("names", [["one", "two"], ["one"] * 2, [str(number) for number in range(2_800)]])
+@pytest.mark.parametrize(
+    "names", [["one", "two"], ["one"] * 2, [str(number) for number in range(2_800)]]
+)
 def test_a_request_names_one_session(app, names):
     app.queue.pending_messages_per_session = dict.fromkeys(names)
     code, said = answered(middleware.Gate(ends), request(app, LISTEN, names))
     assert code == 400 and b"one session at most" in said and not app.state.ended
-    assert answered(middleware.Gate(ends), request(app, "/gradio_api/heartbeat/three", names[:1]))[0] == 400
+    assert (
+        answered(
+            middleware.Gate(ends),
+            request(app, "/gradio_api/heartbeat/three", names[:1]),
+        )[0]
+        == 400
+    )
 
 
 def test_a_call_that_was_dropped_while_it_was_computed_is_none_any_more(app):
@@ -93,7 +119,9 @@ def test_addresses_are_noted_of_so_many_sessions_at_most(app, monkeypatch):
     """A request that Gradio refuses leaves no session, whose name would be noted for good."""
     monkeypatch.setattr(sessions, "MOST_SESSIONS", 3)
     app.state_holder.session_data["page"] = SimpleNamespace(state_data={})
-    app.state.clients.update({"page": "10.0.0.1", **{f"stranger{number}": "10.0.0.2" for number in range(3)}})
+    app.state.clients.update(
+        {"page": "10.0.0.1", **{f"stranger{number}": "10.0.0.2" for number in range(3)}}
+    )
     sessions.make_room(app)
     assert app.state.clients == {"page": "10.0.0.1"}
 
@@ -114,7 +142,9 @@ def sending(app, size, address="10.0.0.1", more=True):
     async def send(message):
         pass
 
-    scope = request(app, "/gradio_api/queue/join", method="POST", address=address) | {"read": asyncio.Event()}
+    scope = request(app, "/gradio_api/queue/join", method="POST", address=address) | {
+        "read": asyncio.Event()
+    }
     return reads, scope, receive, send
 
 
@@ -145,10 +175,14 @@ def test_one_address_holds_a_part_of_what_may_wait(app, monkeypatch):
             one.cancel()
         await asyncio.gather(*held, return_exceptions=True)
         return codes
+
     codes = run(send())
     assert codes["10.0.0.2"] is None
-    assert codes["10.0.0.1"] == (503, "More than 30,000,000 bytes of your address wait to be computed already; try "
-                                      "again in a minute.")
+    assert codes["10.0.0.1"] == (
+        503,
+        "More than 30,000,000 bytes of your address wait to be computed already; try "
+        "again in a minute.",
+    )
     assert not gate._receiving
 
 
@@ -157,12 +191,17 @@ def test_a_body_that_stands_still_is_given_up(app, monkeypatch, path):
     monkeypatch.setattr(connections, "WINDOW", 0.0)
     gate = middleware.Gate(ends)
     gate.app, scope, *rest = sending(app, 1)
-    with pytest.raises(HTTPException, match="A request must bring 64,000 bytes in 0 seconds, or its end") as refused:
+    with pytest.raises(
+        HTTPException,
+        match="A request must bring 64,000 bytes in 0 seconds, or its end",
+    ) as refused:
         run(gate({**scope, "path": path}, *rest))
     assert refused.value.status_code == 408 and not gate._receiving
 
 
-@pytest.mark.parametrize(("size", "taken"), [(connections.PIECE, 6), (connections.PIECE // 6, 5)])
+@pytest.mark.parametrize(
+    ("size", "taken"), [(connections.PIECE, 6), (connections.PIECE // 6, 5)]
+)
 def test_a_body_must_bring_so_much_in_each_while(monkeypatch, size, taken):
     """A clock that goes on by a fifth of the while with each piece, and a body that never ends."""
     clock = itertools.count(1, connections.WINDOW / 5)
@@ -207,8 +246,14 @@ class Wire(asyncio.Transport):
         self.written += data
 
 
-@pytest.mark.parametrize(("said", "closes"), [
-    (b"", True), (b"GET / HTTP/1.1\r\nHost: a\r\n", True), (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", False)])
+@pytest.mark.parametrize(
+    ("said", "closes"),
+    [
+        (b"", True),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n", True),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", False),
+    ],
+)
 def test_a_connection_that_brings_no_whole_head_is_closed(said, closes):
     async def app(scope, receive, send):
         await asyncio.Event().wait()
@@ -231,6 +276,7 @@ def test_a_connection_that_brings_no_whole_head_is_closed(said, closes):
         for task in server.server_state.tasks:
             task.cancel()
         return closed
+
     assert run(connect()) == closes
 
 
@@ -239,9 +285,14 @@ def test_the_page_and_the_engine_are_served_so(monkeypatch):
     monkeypatch.setattr(connections.Server, "run", lambda server: ran.append(server))
     monkeypatch.setattr(engine.Setup, "start", lambda setup: None)
     main(["serve"])
-    config = uvicorn.Config(ends, port=free_port(), log_level="critical", lifespan="off")
+    config = uvicorn.Config(
+        ends, port=free_port(), log_level="critical", lifespan="off"
+    )
     server = http_server.Server(config)
     server.run_in_thread()
     server.close()
     for one in (ran[0].config, config):
-        assert (one.http, one.timeout_graceful_shutdown) == (connections.Patient, connections.GRACE)
+        assert (one.http, one.timeout_graceful_shutdown) == (
+            connections.Patient,
+            connections.GRACE,
+        )

@@ -31,7 +31,15 @@ from xformer.model import (
 )
 from xformer.pieces import BOS, EOS, PAD
 
-SHAPE = {"vocab_size": 50, "d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0, "max_length": 64}
+SHAPE = {
+    "vocab_size": 50,
+    "d_model": 32,
+    "n_heads": 4,
+    "n_layers": 2,
+    "d_ff": 64,
+    "dropout": 0.0,
+    "max_length": 64,
+}
 LENGTHS = (7, 4, 1)  # of the rows of a batch; the rest is padding
 
 
@@ -41,8 +49,12 @@ def near(a, b, tolerance=1e-5):
 
 def rows(lengths=LENGTHS, vocabulary=50, seed=0):
     """Random pieces [B, longest], padded on the right."""
-    numbers = torch.randint(4, vocabulary, (len(lengths), max(lengths)),
-                            generator=torch.Generator().manual_seed(seed))
+    numbers = torch.randint(
+        4,
+        vocabulary,
+        (len(lengths), max(lengths)),
+        generator=torch.Generator().manual_seed(seed),
+    )
     for row, length in zip(numbers, lengths, strict=True):
         row[length:] = PAD
     return numbers
@@ -95,8 +107,14 @@ def copy_layer(ours, theirs):
 
 
 def torch_layer(kind, config):
-    return kind(config.d_model, config.n_heads, config.d_ff, dropout=0.0, batch_first=True,
-                norm_first=config.norm == "pre")
+    return kind(
+        config.d_model,
+        config.n_heads,
+        config.d_ff,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=config.norm == "pre",
+    )
 
 
 # Against PyTorch
@@ -105,14 +123,18 @@ def torch_layer(kind, config):
 @torch.no_grad()
 def test_attention_equals_torchs(config):
     ours = shaken(Attention(config))
-    theirs = nn.MultiheadAttention(config.d_model, config.n_heads, batch_first=True).eval()
+    theirs = nn.MultiheadAttention(
+        config.d_model, config.n_heads, batch_first=True
+    ).eval()
     copy_attention(ours, theirs)
     x = torch.randn(3, 5, 32)
     source = rows()
     memory = torch.randn(3, 7, 32)
     record = Record()
     got = ours(x, padding_mask(source), memory=ours.keys_values(memory), record=record)
-    want, maps = theirs(x, memory, memory, key_padding_mask=source == PAD, average_attn_weights=False)
+    want, maps = theirs(
+        x, memory, memory, key_padding_mask=source == PAD, average_attn_weights=False
+    )
     near(got, want)
     near(record.probabilities[0], maps)
 
@@ -125,7 +147,9 @@ def test_encoder_layer_equals_torchs(config):
     x = torch.randn(3, 7, 32)
     source = rows()
     real = source != PAD
-    near(ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real])
+    near(
+        ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real]
+    )
 
 
 @torch.no_grad()
@@ -136,8 +160,14 @@ def test_decoder_layer_equals_torchs(config):
     x = torch.randn(3, 5, 32)
     memory = torch.randn(3, 7, 32)
     source = rows()
-    got = ours(x, future_mask(5), Memory(ours.cross_attention.keys_values(memory), padding_mask(source)))
-    want = theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD)
+    got = ours(
+        x,
+        future_mask(5),
+        Memory(ours.cross_attention.keys_values(memory), padding_mask(source)),
+    )
+    want = theirs(
+        x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD
+    )
     near(got, want)
 
 
@@ -145,8 +175,12 @@ def test_decoder_layer_equals_torchs(config):
 def test_encoder_stack_equals_torchs(config):
     ours = shaken(Encoder(config))
     final = nn.LayerNorm(32) if config.norm == "pre" else None
-    theirs = nn.TransformerEncoder(torch_layer(nn.TransformerEncoderLayer, config), config.n_layers, final,
-                                   enable_nested_tensor=False).eval()
+    theirs = nn.TransformerEncoder(
+        torch_layer(nn.TransformerEncoderLayer, config),
+        config.n_layers,
+        final,
+        enable_nested_tensor=False,
+    ).eval()
     for our_layer, their_layer in zip(ours.layers, theirs.layers, strict=True):
         copy_layer(our_layer, their_layer)
     if final:
@@ -154,14 +188,18 @@ def test_encoder_stack_equals_torchs(config):
     x = torch.randn(3, 7, 32)
     source = rows()
     real = source != PAD
-    near(ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real])
+    near(
+        ours(x, padding_mask(source))[real], theirs(x, src_key_padding_mask=~real)[real]
+    )
 
 
 @torch.no_grad()
 def test_decoder_stack_equals_torchs(config):
     ours = shaken(Decoder(dataclasses.replace(config, n_decoder_layers=3)))
     final = nn.LayerNorm(32) if config.norm == "pre" else None
-    theirs = nn.TransformerDecoder(torch_layer(nn.TransformerDecoderLayer, config), 3, final).eval()
+    theirs = nn.TransformerDecoder(
+        torch_layer(nn.TransformerDecoderLayer, config), 3, final
+    ).eval()
     for our_layer, their_layer in zip(ours.layers, theirs.layers, strict=True):
         copy_layer(our_layer, their_layer)
     if final:
@@ -170,13 +208,22 @@ def test_decoder_stack_equals_torchs(config):
     memory = torch.randn(3, 7, 32)
     source = rows()
     got = ours(x, future_mask(5), ours.memories(memory, padding_mask(source)))
-    near(got, theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD))
+    near(
+        got,
+        theirs(
+            x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD
+        ),
+    )
 
 
 # Attention
 
 
-@pytest.mark.parametrize("mask", [None, future_mask(9), padding_mask(rows((9, 3)))], ids=["none", "future", "padding"])
+@pytest.mark.parametrize(
+    "mask",
+    [None, future_mask(9), padding_mask(rows((9, 3)))],
+    ids=["none", "future", "padding"],
+)
 def test_fused_attention_equals_the_explicit_one(mask):
     q, k, v = torch.randn(3, 2, 4, 9, 8, generator=torch.Generator().manual_seed(0))
     fused, nothing = attend(q, k, v, mask, fused=True)
@@ -217,16 +264,27 @@ def test_a_trace_holds_probabilities(model):
     target = targets((5, 3, 2))
     trace = Trace()
     model(source, target, trace)
-    shapes = {"encoder_self": (3, 4, 7, 7), "decoder_self": (3, 4, 5, 5), "cross": (3, 4, 5, 7)}
+    shapes = {
+        "encoder_self": (3, 4, 7, 7),
+        "decoder_self": (3, 4, 5, 5),
+        "cross": (3, 4, 5, 7),
+    }
     for name, shape in shapes.items():
-        assert [tuple(p.shape) for p in getattr(trace, name).probabilities] == [shape] * 2
+        assert [tuple(p.shape) for p in getattr(trace, name).probabilities] == [
+            shape
+        ] * 2
         for probabilities in getattr(trace, name).probabilities:
             near(probabilities.sum(-1), torch.ones(shape[:3]))
-    for probabilities in (*trace.encoder_self.probabilities, *trace.cross.probabilities):
+    for probabilities in (
+        *trace.encoder_self.probabilities,
+        *trace.cross.probabilities,
+    ):
         hidden = (source == PAD)[:, None, None, :].expand_as(probabilities)
         assert (probabilities[hidden] == 0).all() and (probabilities[~hidden] > 0).all()
     for probabilities in trace.decoder_self.probabilities:
-        assert (probabilities.triu(1) == 0).all() and (probabilities.tril() > 0).sum() == 3 * 4 * 15
+        assert (probabilities.triu(1) == 0).all() and (
+            probabilities.tril() > 0
+        ).sum() == 3 * 4 * 15
 
 
 @torch.no_grad()
@@ -239,13 +297,22 @@ def test_attention_times_value_norms_is_the_length_of_what_each_head_adds(model)
     layer.in_proj.bias[64:] = 0
     layer(x, record=record)
     for head in range(4):
-        w_v = layer.in_proj.weight[64 + head * d:64 + (head + 1) * d]  # [d, D]
-        w_o = layer.out_proj.weight[:, head * d:(head + 1) * d]  # [D, d]
-        added = record.probabilities[0][:, head, :, :, None] * (x @ w_v.T @ w_o.T)[:, None]  # [B, Q, K, D]
-        near(added.norm(dim=-1), record.probabilities[0][:, head] * record.value_norms[0][:, head, None], 1e-5)
+        w_v = layer.in_proj.weight[64 + head * d : 64 + (head + 1) * d]  # [d, D]
+        w_o = layer.out_proj.weight[:, head * d : (head + 1) * d]  # [D, d]
+        # [B, Q, K, D]
+        added = (
+            record.probabilities[0][:, head, :, :, None] * (x @ w_v.T @ w_o.T)[:, None]
+        )
+        near(
+            added.norm(dim=-1),
+            record.probabilities[0][:, head] * record.value_norms[0][:, head, None],
+            1e-5,
+        )
     model(rows(), targets((5, 3, 2)), trace := Trace())
     assert [tuple(norms.shape) for norms in trace.cross.value_norms] == [(3, 4, 7)] * 2
-    assert [tuple(norms.shape) for norms in trace.decoder_self.value_norms] == [(3, 4, 5)] * 2
+    assert [tuple(norms.shape) for norms in trace.decoder_self.value_norms] == [
+        (3, 4, 5)
+    ] * 2
 
 
 @torch.no_grad()
@@ -268,9 +335,14 @@ def test_a_trace_equals_what_growing_prefixes_see(model):
         part = Trace()
         model.decode(target[:, :length], memory, mask, part)
         for layer in range(2):
-            near(part.decoder_self.probabilities[layer][:, :, -1],
-                 whole.decoder_self.probabilities[layer][:, :, length - 1, :length])
-            near(part.cross.probabilities[layer][:, :, -1], whole.cross.probabilities[layer][:, :, length - 1])
+            near(
+                part.decoder_self.probabilities[layer][:, :, -1],
+                whole.decoder_self.probabilities[layer][:, :, length - 1, :length],
+            )
+            near(
+                part.cross.probabilities[layer][:, :, -1],
+                whole.cross.probabilities[layer][:, :, length - 1],
+            )
 
 
 @torch.no_grad()
@@ -282,12 +354,17 @@ def test_a_trace_equals_what_cached_steps_see(model):
     cache = model.start(source)
     for at in range(6):
         now = Trace()
-        x = model.embedding(target[:, at:at + 1], offset=at)
+        x = model.embedding(target[:, at : at + 1], offset=at)
         model.decoder(x, None, cache.memories, cache.pasts, now)
         for layer in range(2):
-            near(now.decoder_self.probabilities[layer][:, :, 0],
-                 whole.decoder_self.probabilities[layer][:, :, at, :at + 1])
-            near(now.cross.probabilities[layer][:, :, 0], whole.cross.probabilities[layer][:, :, at])
+            near(
+                now.decoder_self.probabilities[layer][:, :, 0],
+                whole.decoder_self.probabilities[layer][:, :, at, : at + 1],
+            )
+            near(
+                now.cross.probabilities[layer][:, :, 0],
+                whole.cross.probabilities[layer][:, :, at],
+            )
 
 
 # Steps with a cache
@@ -300,7 +377,7 @@ def test_cached_steps_equal_one_pass(model):
     whole = model(source, target)
     cache = model.start(source)
     for at in range(6):
-        near(model.step(target[:, at:at + 1], cache), whole[:, at])
+        near(model.step(target[:, at : at + 1], cache), whole[:, at])
     assert cache.length == 6
 
 
@@ -314,7 +391,7 @@ def test_several_tokens_at_once_equal_one_pass(model, parts):
     end = 0
     for part in parts:
         end += part
-        near(model.step(target[:, end - part:end], cache), whole[:, end - 1])
+        near(model.step(target[:, end - part : end], cache), whole[:, end - 1])
 
 
 @torch.no_grad()
@@ -325,7 +402,7 @@ def test_hypotheses_share_one_memory(model):
     whole = model(source.repeat_interleave(2, dim=0), target)
     cache = model.start(source)
     for at in range(5):
-        near(model.step(target[:, at:at + 1], cache), whole[:, at])
+        near(model.step(target[:, at : at + 1], cache), whole[:, at])
     assert cache.memories[0].keys_values.shape[1] == 3
 
 
@@ -338,12 +415,20 @@ def test_a_cache_follows_the_hypotheses_that_live_on(model):
     sentences = torch.tensor([0, 0, 1, 1, 2, 2])
     cache = model.start(source)
     model.step(history, cache)
-    for chosen, kept, column in (([1, 0, 3, 3, 4, 4], None, 2), ([0, 0, 5, 4], [0, 2], 3), ([3, 2], [1], 4)):
+    for chosen, kept, column in (
+        ([1, 0, 3, 3, 4, 4], None, 2),
+        ([0, 0, 5, 4], [0, 2], 3),
+        ([3, 2], [1], 4),
+    ):
         cache.select(torch.tensor(chosen), None if kept is None else torch.tensor(kept))
         history = history[chosen]
         sentences = sentences[chosen]
-        history = torch.cat((history, tokens[:len(chosen), column:column + 1]), dim=1)
-        near(model.step(history[:, -1:], cache), model(source[sentences], history)[:, -1])
+        history = torch.cat(
+            (history, tokens[: len(chosen), column : column + 1]), dim=1
+        )
+        near(
+            model.step(history[:, -1:], cache), model(source[sentences], history)[:, -1]
+        )
     assert cache.memories[0].mask.shape[0] == 1
 
 
@@ -351,7 +436,10 @@ def test_a_fresh_cache_may_be_selected(model):
     source = rows()
     cache = model.start(source)
     cache.select(torch.tensor([2, 0]), torch.tensor([2, 0]))
-    near(model.step(torch.tensor([[BOS], [BOS]]), cache), model(source[[2, 0]], torch.tensor([[BOS], [BOS]]))[:, 0])
+    near(
+        model.step(torch.tensor([[BOS], [BOS]]), cache),
+        model(source[[2, 0]], torch.tensor([[BOS], [BOS]]))[:, 0],
+    )
 
 
 # What a position may see
@@ -363,7 +451,10 @@ def test_padding_changes_nothing(model):
     target = targets((5, 3, 2))
     together = model(source, target)
     for i, (length, steps) in enumerate(zip(LENGTHS, (5, 3, 2), strict=True)):
-        near(together[i, :steps], model(source[i:i + 1, :length], target[i:i + 1, :steps])[0])
+        near(
+            together[i, :steps],
+            model(source[i : i + 1, :length], target[i : i + 1, :steps])[0],
+        )
 
 
 @torch.no_grad()
@@ -400,6 +491,7 @@ def test_the_order_of_the_source_counts(model):
 @torch.no_grad()
 def test_many_threads_share_a_model(model):
     """Eight threads decode and trace sentences of their own; each gets what it would have got alone."""
+
     def ask(seed):
         source = rows((9, 5), seed=seed)
         target = targets((6, 6), seed=seed + 100)
@@ -407,8 +499,12 @@ def test_many_threads_share_a_model(model):
         with torch.no_grad():  # grad mode belongs to a thread
             whole = model(source, target, trace)
             cache = model.start(source)
-            steps = [model.step(target[:, at:at + 1], cache) for at in range(6)]
-        maps = [p for record in (trace.encoder_self, trace.decoder_self, trace.cross) for p in record.probabilities]
+            steps = [model.step(target[:, at : at + 1], cache) for at in range(6)]
+        maps = [
+            p
+            for record in (trace.encoder_self, trace.decoder_self, trace.cross)
+            for p in record.probabilities
+        ]
         return [whole, *steps, *maps]
 
     alone = [ask(seed) for seed in range(24)]
@@ -438,15 +534,19 @@ def test_wavelengths_grow_from_2_pi_to_the_base():
     d_model = 8
     for i in range(d_model // 2):
         wavelength = 2 * math.pi * base ** (2 * i / d_model)
-        turns = np.unwrap(np.arctan2(*sinusoids(200, d_model, base)[:, 2 * i:2 * i + 2].numpy().T))
-        assert (turns[-1] - turns[0]) / 199 == pytest.approx(2 * math.pi / wavelength, rel=1e-4)
+        turns = np.unwrap(
+            np.arctan2(*sinusoids(200, d_model, base)[:, 2 * i : 2 * i + 2].numpy().T)
+        )
+        assert (turns[-1] - turns[0]) / 199 == pytest.approx(
+            2 * math.pi / wavelength, rel=1e-4
+        )
 
 
 def test_embeddings_are_scaled_and_moved_to_their_position(config):
     embedding = Embedding(config).eval()
     nn.init.normal_(embedding.weight)
     tokens = torch.tensor([[5, 9]])
-    want = embedding.weight[[5, 9]] * 32 ** 0.5 + sinusoids(64, 32)[10:12]
+    want = embedding.weight[[5, 9]] * 32**0.5 + sinusoids(64, 32)[10:12]
     near(embedding(tokens, offset=10)[0], want)
 
 
@@ -460,8 +560,14 @@ def test_logits_share_the_matrix_of_embeddings(model):
 def test_a_sequence_longer_than_the_positions_is_refused(model):
     longest = torch.full((1, 64), 5)
     model(longest, longest)
-    for ask in (lambda: model.encode(torch.full((1, 65), 5)), lambda: model(longest, torch.full((1, 65), 5))):
-        with pytest.raises(ValueError, match=r"65 pieces is longer than the 64 positions of this model; shorten it"):
+    for ask in (
+        lambda: model.encode(torch.full((1, 65), 5)),
+        lambda: model(longest, torch.full((1, 65), 5)),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=r"65 pieces is longer than the 64 positions of this model; shorten it",
+        ):
             ask()
 
 
@@ -476,25 +582,55 @@ def test_steps_past_the_last_position_are_refused(model):
 # Configuration
 
 
-@pytest.mark.parametrize(("change", "text"), [
-    ({"vocab_size": 0}, "vocab_size is 0; it must be a whole number of at least 1"),
-    ({"d_model": -2}, "d_model is -2; it must be a whole number of at least 1"),
-    ({"n_heads": 2.0}, "n_heads is 2.0; it must be a whole number of at least 1"),
-    ({"n_layers": True}, "n_layers is True; it must be a whole number of at least 1"),
-    ({"d_ff": "64"}, "d_ff is '64'; it must be a whole number of at least 1"),
-    ({"max_length": 0}, "max_length is 0; it must be a whole number of at least 1"),
-    ({"n_decoder_layers": -1}, "n_decoder_layers is -1; it must be 0 (as n_layers) or more"),
-    ({"n_heads": 5}, "d_model is 32, which 5 heads cannot share equally; choose n_heads that divides d_model"),
-    ({"d_model": 33, "n_heads": 3}, "d_model is 33; sinusoidal positions need an even number"),
-    ({"norm": "both"}, "norm is 'both'; choose one of pre, post"),
-    ({"source": "German"}, "source is 'German'; it must be a language's code of two or three small letters, as en"),
-    ({"target": ["es"]}, "target is ['es']; it must be a language's code of two or three small letters, as en"),
-    ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
-    ({"dropout": -0.1}, "dropout is -0.1; it must be at least 0 and below 1"),
-    ({"position_base": 1}, "position_base is 1; it must be a number greater than 1"),
-    ({"position_base": math.inf}, "position_base is inf; it must be a number greater than 1"),
-    ({"position_base": math.nan}, "position_base is nan; it must be a number greater than 1"),
-])
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"vocab_size": 0}, "vocab_size is 0; it must be a whole number of at least 1"),
+        ({"d_model": -2}, "d_model is -2; it must be a whole number of at least 1"),
+        ({"n_heads": 2.0}, "n_heads is 2.0; it must be a whole number of at least 1"),
+        (
+            {"n_layers": True},
+            "n_layers is True; it must be a whole number of at least 1",
+        ),
+        ({"d_ff": "64"}, "d_ff is '64'; it must be a whole number of at least 1"),
+        ({"max_length": 0}, "max_length is 0; it must be a whole number of at least 1"),
+        (
+            {"n_decoder_layers": -1},
+            "n_decoder_layers is -1; it must be 0 (as n_layers) or more",
+        ),
+        (
+            {"n_heads": 5},
+            "d_model is 32, which 5 heads cannot share equally; choose n_heads that divides d_model",
+        ),
+        (
+            {"d_model": 33, "n_heads": 3},
+            "d_model is 33; sinusoidal positions need an even number",
+        ),
+        ({"norm": "both"}, "norm is 'both'; choose one of pre, post"),
+        (
+            {"source": "German"},
+            "source is 'German'; it must be a language's code of two or three small letters, as en",
+        ),
+        (
+            {"target": ["es"]},
+            "target is ['es']; it must be a language's code of two or three small letters, as en",
+        ),
+        ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
+        ({"dropout": -0.1}, "dropout is -0.1; it must be at least 0 and below 1"),
+        (
+            {"position_base": 1},
+            "position_base is 1; it must be a number greater than 1",
+        ),
+        (
+            {"position_base": math.inf},
+            "position_base is inf; it must be a number greater than 1",
+        ),
+        (
+            {"position_base": math.nan},
+            "position_base is nan; it must be a number greater than 1",
+        ),
+    ],
+)
 def test_a_wrong_configuration_is_refused(change, text):
     with pytest.raises(ValueError) as error:
         Config(**{**SHAPE, **change})
@@ -540,7 +676,10 @@ def test_dropout_drops_neighbours_independently():
     torch.manual_seed(0)
     dropped = (dropout(torch.ones(200_000), 0.5, training=True) == 0).double().numpy()
     for distance in range(1, 17):
-        assert abs(np.corrcoef(dropped[distance:], dropped[:-distance])[0, 1]) < 5 / len(dropped) ** 0.5
+        assert (
+            abs(np.corrcoef(dropped[distance:], dropped[:-distance])[0, 1])
+            < 5 / len(dropped) ** 0.5
+        )
 
 
 def test_dropout_is_drawn_anew_each_time_and_repeats_with_the_seed():
@@ -584,10 +723,16 @@ def test_a_model_drops_in_training_only():
 
 
 def test_training_writes_nothing_on_the_modules(model):
-    before = set(model.state_dict()), {name: set(vars(module)) for name, module in model.named_modules()}
+    before = (
+        set(model.state_dict()),
+        {name: set(vars(module)) for name, module in model.named_modules()},
+    )
     model.train()(rows(), targets(), Trace()).sum().backward()
     model.eval().step(torch.tensor([[BOS]] * 3), model.start(rows()))
-    assert (set(model.state_dict()), {name: set(vars(m)) for name, m in model.named_modules()}) == before
+    assert (
+        set(model.state_dict()),
+        {name: set(vars(m)) for name, m in model.named_modules()},
+    ) == before
 
 
 def test_every_parameter_gets_a_gradient(model):
@@ -606,7 +751,13 @@ def test_two_sentence_pairs_are_learned_by_heart(norm, learn):
     for source, wanted in pairs:
         target = [BOS]
         while target[-1] != EOS and len(target) < 10:
-            target.append(int(model(torch.tensor([[*source, EOS]]), torch.tensor([target]))[0, -1].argmax()))
+            target.append(
+                int(
+                    model(torch.tensor([[*source, EOS]]), torch.tensor([target]))[
+                        0, -1
+                    ].argmax()
+                )
+            )
         assert target == [BOS, *wanted, EOS]
 
 

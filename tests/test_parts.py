@@ -9,7 +9,15 @@ from xformer.model import Attention, Config, Transformer
 from xformer.results import PARTS
 from xformer.training import parts
 
-CONFIG = Config(vocab_size=40, d_model=16, n_heads=4, n_layers=2, d_ff=32, dropout=0.0, max_length=16)
+CONFIG = Config(
+    vocab_size=40,
+    d_model=16,
+    n_heads=4,
+    n_layers=2,
+    d_ff=32,
+    dropout=0.0,
+    max_length=16,
+)
 SOURCE = torch.tensor([[5, 6, 7, 2]])
 TARGET = torch.tensor([[1, 8, 9, 10]])
 
@@ -39,20 +47,30 @@ def test_without_residuals_a_layer_answers_what_its_sub_layers_do(norm):
     feed_forward = layer.feed_forward
     one = layer.self_residual.norm
     two = layer.feed_residual.norm
-    wanted = feed_forward(two(attention(one(x)))) if norm == "pre" else two(feed_forward(one(attention(x))))
+    wanted = (
+        feed_forward(two(attention(one(x))))
+        if norm == "pre"
+        else two(feed_forward(one(attention(x))))
+    )
     torch.testing.assert_close(layer(x, None), wanted)
 
 
 def test_without_feed_forward_networks_attention_alone_adds():
     layer = made("feed_forward").encoder.layers[0]
     x = torch.randn(1, 3, 16)
-    torch.testing.assert_close(layer(x, None), x + layer.self_attention(layer.self_residual.norm(x)))
+    torch.testing.assert_close(
+        layer(x, None), x + layer.self_attention(layer.self_residual.norm(x))
+    )
 
 
 def test_without_layer_norm_and_positions_there_are_none():
-    assert not [one for one in made("norm").modules() if isinstance(one, torch.nn.LayerNorm)]
+    assert not [
+        one for one in made("norm").modules() if isinstance(one, torch.nn.LayerNorm)
+    ]
     model = made("positions")
-    torch.testing.assert_close(model.encode(SOURCE.flip(1))[0], model.encode(SOURCE)[0].flip(1))
+    torch.testing.assert_close(
+        model.encode(SOURCE.flip(1))[0], model.encode(SOURCE)[0].flip(1)
+    )
 
 
 def test_without_the_mask_a_piece_depends_on_those_after_it():
@@ -60,7 +78,12 @@ def test_without_the_mask_a_piece_depends_on_those_after_it():
     other[0, 3] = 20
     for without, same in (("", True), ("mask", False)):
         model = made(without)
-        assert torch.allclose(model(SOURCE, TARGET)[:, :3], model(SOURCE, other)[:, :3], atol=1e-6) == same
+        assert (
+            torch.allclose(
+                model(SOURCE, TARGET)[:, :3], model(SOURCE, other)[:, :3], atol=1e-6
+            )
+            == same
+        )
 
 
 def test_without_scaling_products_are_the_square_root_of_d_larger():
@@ -75,12 +98,17 @@ def test_without_scaling_products_are_the_square_root_of_d_larger():
     torch.testing.assert_close(bare.self_attention(x), attention.out_proj(wanted))
     k, v = attention.keys_values(other)
     wanted = ((q @ k.transpose(-2, -1)).softmax(-1) @ v).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(bare.cross_attention(x, memory=bare.cross_attention.keys_values(other)),
-                               attention.out_proj(wanted))
+    torch.testing.assert_close(
+        bare.cross_attention(x, memory=bare.cross_attention.keys_values(other)),
+        attention.out_proj(wanted),
+    )
 
 
 def test_one_head_is_as_wide_as_four_and_an_untied_output_has_a_matrix_more():
-    assert made("heads").config.n_heads == 1 and made("heads").parameter_count() == made().parameter_count()
+    assert (
+        made("heads").config.n_heads == 1
+        and made("heads").parameter_count() == made().parameter_count()
+    )
     assert made("tying").parameter_count() == made().parameter_count() + 40 * 16
 
 

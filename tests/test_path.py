@@ -35,13 +35,20 @@ def is_read(name, kernel, node, other):
     if name == "self_attention":
         return (layer, below) == (1, 0)
     apart = kernel ** (layer - 1) if name == "dilated" else 1
-    return layer >= 1 and below == layer - 1 and place - before in [apart * i for i in range(kernel)]
+    return (
+        layer >= 1
+        and below == layer - 1
+        and place - before in [apart * i for i in range(kernel)]
+    )
 
 
 def steps_to_all(name, count, kernel, first):
     """The fewest steps from the input of a place to a state of each place, by a search through the whole graph."""
     nodes = [(layer, place) for layer in range(count + 1) for place in range(count)]
-    read_by = {one: [node for node in nodes if is_read(name, kernel, node, one)] for one in nodes}
+    read_by = {
+        one: [node for node in nodes if is_read(name, kernel, node, one)]
+        for one in nodes
+    }
     steps = {(0, first): 0}
     waiting = deque([(0, first)])
     while waiting:
@@ -50,13 +57,23 @@ def steps_to_all(name, count, kernel, first):
             if node not in steps:
                 steps[node] = steps[one] + 1
                 waiting.append(node)
-    return {place: min((far for (layer, at), far in steps.items() if at == place and layer), default=math.inf)
-            for place in range(count)}
+    return {
+        place: min(
+            (far for (layer, at), far in steps.items() if at == place and layer),
+            default=math.inf,
+        )
+        for place in range(count)
+    }
 
 
 @pytest.mark.parametrize("name", figures.NETWORKS)
-@pytest.mark.parametrize(("count", "kernel"), [(2, 3), (5, 2), (8, 2), (9, 3), (10, 3), (13, 5), (14, 3), (16, 4)])
-def test_a_path_is_as_short_as_a_search_finds_and_only_follows_what_is_read(name, count, kernel):
+@pytest.mark.parametrize(
+    ("count", "kernel"),
+    [(2, 3), (5, 2), (8, 2), (9, 3), (10, 3), (13, 5), (14, 3), (16, 4)],
+)
+def test_a_path_is_as_short_as_a_search_finds_and_only_follows_what_is_read(
+    name, count, kernel
+):
     longest = 0
     for first in range(count):
         found = steps_to_all(name, count, kernel, first)
@@ -64,18 +81,31 @@ def test_a_path_is_as_short_as_a_search_finds_and_only_follows_what_is_read(name
             made = figures.network(name, count, kernel, first, last)
             route = [tuple(node) for node in made["route"]]
             assert route[0] == (0, first) and route[-1][1] == last and route[-1][0] > 0
-            assert all(is_read(name, kernel, node, other) for other, node in zip(route, route[1:], strict=False))
+            assert all(
+                is_read(name, kernel, node, other)
+                for other, node in zip(route, route[1:], strict=False)
+            )
             assert len(route) - 1 == found[last], (first, last)
             longest = max(longest, found[last])
     # The exact formulas, of which table 1 of Vaswani et al. gives the orders n, n / k, log_k n and 1.
-    wanted = {"recurrence": count, "convolution": math.ceil((count - 1) / (kernel - 1)), "self_attention": 1,
-              "dilated": next(layers for layers in range(9) if kernel ** layers >= count)}[name]
+    wanted = {
+        "recurrence": count,
+        "convolution": math.ceil((count - 1) / (kernel - 1)),
+        "self_attention": 1,
+        "dilated": next(layers for layers in range(9) if kernel**layers >= count),
+    }[name]
     assert longest == wanted == (count if name == "recurrence" else len(made["feeds"]))
-    read = {(layer, far) for layer, reads in enumerate(made["feeds"], 1) for far in reads}
-    assert read == {(layer, place - before) for layer in range(1, len(made["feeds"]) + 1) for place in range(count)
-                    for before in range(-count * kernel, count)
-                    if is_read(name, kernel, (layer, place), (layer - 1, before))
-                    and (name != "self_attention" or 0 <= before < count)}
+    read = {
+        (layer, far) for layer, reads in enumerate(made["feeds"], 1) for far in reads
+    }
+    assert read == {
+        (layer, place - before)
+        for layer in range(1, len(made["feeds"]) + 1)
+        for place in range(count)
+        for before in range(-count * kernel, count)
+        if is_read(name, kernel, (layer, place), (layer - 1, before))
+        and (name != "self_attention" or 0 <= before < count)
+    }
 
 
 @pytest.fixture(params=GENERATIONS)
@@ -90,7 +120,9 @@ def exact(model, tokens):
         x, mask = model.embedding(tokens), padding_mask(tokens)
         whole = jacobian(lambda x: model.encoder(x, mask), x.detach())
     else:
-        whole = jacobian(lambda x: model.encoder(x, tokens != PAD)[0], model.embed(tokens).detach())
+        whole = jacobian(
+            lambda x: model.encoder(x, tokens != PAD)[0], model.embed(tokens).detach()
+        )
     return whole[0, :, :, 0].norm(dim=(1, 3)).numpy()  # [1, S, D, 1, S, D] -> [S, S]
 
 
@@ -101,15 +133,26 @@ def test_the_norms_are_those_of_the_whole_jacobian(loaded):
     wanted = exact(model, tokens)
     paused = []
     found = reach(model, loaded.tokenizer, tokens, lambda: paused.append(1))
-    assert found.norms == pytest.approx(wanted, rel=1e-3, abs=1e-7) and found.directions == 0
-    assert found.pieces[-1] == "</s>" and len(paused) == len(tokens) and found.norms.dtype == np.float32
+    assert (
+        found.norms == pytest.approx(wanted, rel=1e-3, abs=1e-7)
+        and found.directions == 0
+    )
+    assert (
+        found.pieces[-1] == "</s>"
+        and len(paused) == len(tokens)
+        and found.norms.dtype == np.float32
+    )
     few = reach(model, loaded.tokenizer, tokens, directions=8)
     assert few.directions == 8 and few.norms != pytest.approx(wanted, rel=1e-3)
-    assert (few.norms ** 2 / wanted ** 2).mean() == pytest.approx(1, abs=0.15), "the squares are right on average"
+    assert (few.norms**2 / wanted**2).mean() == pytest.approx(1, abs=0.15), (
+        "the squares are right on average"
+    )
     assert not any(parameter.grad is not None for parameter in model.parameters())
 
 
-def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(generation_checkpoints):
+def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(
+    generation_checkpoints,
+):
     """What is on the left comes by the GRU that reads forwards alone, and what is on the right by the other."""
     loaded = checkpoint.load_translator(generation_checkpoints["gru"])
     model = loaded.model.eval()
@@ -122,12 +165,19 @@ def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(generation_
 
 
 def test_what_is_too_long_is_refused_with_its_limit(running):
-    with pytest.raises(UserError, match=r"This text has \d+ pieces; paths are drawn and measured for 1 to 48 pieces"):
+    with pytest.raises(
+        UserError,
+        match=r"This text has \d+ pieces; paths are drawn and measured for 1 to 48 pieces",
+    ):
         running.ask(MeasureReach("The dog eats the bread. " * 9))
 
 
 def made_up(pieces=("▁a", "▁b", "▁c", "▁d", "</s>"), directions=0):
-    norms = np.random.default_rng(0).uniform(0.1, 2, (len(pieces), len(pieces))).astype(np.float32)
+    norms = (
+        np.random.default_rng(0)
+        .uniform(0.1, 2, (len(pieces), len(pieces)))
+        .astype(np.float32)
+    )
     return Reach((*pieces,), norms, directions)
 
 
@@ -139,18 +189,37 @@ def test_the_means_are_over_pairs_at_a_distance_without_the_end_of_the_sentence(
     for away in range(4):
         pairs = [norms[i, j] for i in range(4) for j in range(4) if abs(i - j) == away]
         assert left["means"][away] == pytest.approx(np.mean(pairs) / own, rel=1e-5)
-    assert left["norms"][3][0] == pytest.approx(norms[3, 0] / own, rel=1e-5) and left["means"][0] == pytest.approx(1)
+    assert left["norms"][3][0] == pytest.approx(norms[3, 0] / own, rel=1e-5) and left[
+        "means"
+    ][0] == pytest.approx(1)
 
 
-@pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=lambda language: language.code)
-def test_a_curve_a_model_stands_on_a_logarithmic_axis_and_the_rest_is_left_out(language):
-    found = {"gru": made_up(), "post-norm": "It is broken.", "pre-norm": None, "gru-attention": made_up(directions=8)}
+@pytest.mark.parametrize(
+    "language", [ENGLISH, SPANISH], ids=lambda language: language.code
+)
+def test_a_curve_a_model_stands_on_a_logarithmic_axis_and_the_rest_is_left_out(
+    language,
+):
+    found = {
+        "gru": made_up(),
+        "post-norm": "It is broken.",
+        "pre-norm": None,
+        "gru-attention": made_up(directions=8),
+    }
     drawn = figures.curves(found, 2, language)
-    assert [one.name for one in drawn.data] == [label(name, language) for name in ("gru", "gru-attention")]
-    assert [*drawn.data[0].x] == [0, 1, 2, 3] and [*drawn.data[0].y] == figures.left(found["gru"])["means"]
+    assert [one.name for one in drawn.data] == [
+        label(name, language) for name in ("gru", "gru-attention")
+    ]
+    assert [*drawn.data[0].x] == [0, 1, 2, 3] and [*drawn.data[0].y] == figures.left(
+        found["gru"]
+    )["means"]
     assert drawn.layout.yaxis.type == "log" and len(drawn.layout.yaxis.tickvals) >= 3
     assert drawn.layout.shapes[0].x0 == drawn.layout.shapes[0].x1 == 2
-    assert drawn.layout.xaxis.title.text and drawn.layout.yaxis.title.text and drawn.layout.title.text
+    assert (
+        drawn.layout.xaxis.title.text
+        and drawn.layout.yaxis.title.text
+        and drawn.layout.title.text
+    )
     assert figures.curves({"gru": None}, 2, language) is None
     models = figures.payload(["▁a", "b"], found, (1, 0), 3, language)["models"]
     assert [one.get("said") for one in models] == [None, "It is broken.", "…", None]
@@ -158,55 +227,98 @@ def test_a_curve_a_model_stands_on_a_logarithmic_axis_and_the_rest_is_left_out(l
 
 
 def answers(pool, text=TEXT, measured=None):
-    return list(Ask.always(pool, ENGLISH).answers(part.measure, translation=pool.default.translate(text),
-                                                  measured=measured))
+    return list(
+        Ask.always(pool, ENGLISH).answers(
+            part.measure, translation=pool.default.translate(text), measured=measured
+        )
+    )
 
 
 def drawn(pool, measured, **values):
-    return Ask.always(pool, ENGLISH).answer(part.draw, measured=measured, **{
-        "path_kernel": 3, "path_from": 0, "path_to": 0, **values})
+    return Ask.always(pool, ENGLISH).answer(
+        part.draw,
+        measured=measured,
+        **{"path_kernel": 3, "path_from": 0, "path_to": 0, **values},
+    )
 
 
 def test_models_are_measured_one_after_the_other_and_once_a_sentence(generations):
     first, *others = answers(generations)
-    assert [*first["measured"][2].values()] == [None] * 4 and "path_from" not in first, "the address stays"
-    assert [sum(isinstance(one, Reach) for one in answer["measured"][2].values()) for answer in others] == [1, 2, 3, 4]
+    assert [*first["measured"][2].values()] == [
+        None
+    ] * 4 and "path_from" not in first, "the address stays"
+    assert [
+        sum(isinstance(one, Reach) for one in answer["measured"][2].values())
+        for answer in others
+    ] == [1, 2, 3, 4]
     last = others[-1]["measured"]
     assert answers(generations, measured=last) == [], "nothing is measured again"
     again, *_ = answers(generations, "The cat sleeps.", last)
-    assert (again["path_from"], again["path_to"]) == (0, 0), "words that are chosen are of their sentence"
+    assert (again["path_from"], again["path_to"]) == (0, 0), (
+        "words that are chosen are of their sentence"
+    )
     answer = drawn(generations, last)
     with generations.lease("gru") as service:
         pieces = service.split(TEXT)[0].pieces
     letters = max(i for i, piece in enumerate(pieces) if piece.strip("▁.").isalnum())
-    assert answer["drawn"]["chosen"] == (0, letters) and len(answer["drawn"]["pieces"]) == len(pieces)
+    assert answer["drawn"]["chosen"] == (0, letters) and len(
+        answer["drawn"]["pieces"]
+    ) == len(pieces)
     assert len(json.loads(answer["curves"]["figure"])["data"]) == 4
 
 
-@pytest.mark.parametrize(("chosen", "wanted"), [
-    ((2, 4), (1, 3)), ((4, 2), (3, 1)), ((3, 3), None), ((0, 5), None), ((None, 2), None), ((1, 48), None)])
+@pytest.mark.parametrize(
+    ("chosen", "wanted"),
+    [
+        ((2, 4), (1, 3)),
+        ((4, 2), (3, 1)),
+        ((3, 3), None),
+        ((0, 5), None),
+        ((None, 2), None),
+        ((1, 48), None),
+    ],
+)
 def test_two_pieces_are_chosen_or_the_first_and_the_last(generations, chosen, wanted):
     measured = (TEXT, ("▁The", "▁dog", "▁e", "ats", "."), {})
     answer = drawn(generations, measured, path_from=chosen[0], path_to=chosen[1])
     assert answer["drawn"]["chosen"] == (wanted or (0, 3)) and answer["curves"] is None
-    assert all(one["route"][0][1] == min(wanted or (0, 3)) for one in answer["drawn"]["networks"])
+    assert all(
+        one["route"][0][1] == min(wanted or (0, 3))
+        for one in answer["drawn"]["networks"]
+    )
 
 
 def test_a_sentence_of_too_many_pieces_or_of_one_is_refused_in_a_sentence(generations):
-    one = next(text for text in ("a", "e", "o", "s", "I", "The") if len(generations.default.split(text)[0].pieces) == 1)
+    one = next(
+        text
+        for text in ("a", "e", "o", "s", "I", "The")
+        if len(generations.default.split(text)[0].pieces) == 1
+    )
     for text in ("The dog eats the bread. " * 5, one):
         (answer,) = answers(generations, text)
-        assert "paths are drawn and measured for 2 to 47 pieces" in answer["problem"] and answer["drawn"] is None
+        assert (
+            "paths are drawn and measured for 2 to 47 pieces" in answer["problem"]
+            and answer["drawn"] is None
+        )
         assert drawn(generations, answer["measured"]) == {"problem": ""}
 
 
-def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(tiny_checkpoint, generation_checkpoints):
+def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(
+    tiny_checkpoint, generation_checkpoints
+):
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), {}, "cpu")) as empty:
         (only,) = answers(empty)
         answer = drawn(empty, only["measured"])
-        assert answer["drawn"]["models"] == [] and answer["curves"] is None and answer["drawn"]["networks"][0]["route"]
+        assert (
+            answer["drawn"]["models"] == []
+            and answer["curves"] is None
+            and answer["drawn"]["networks"][0]["route"]
+        )
     wrong = {**generation_checkpoints, "gru": generation_checkpoints["gru-attention"]}
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), wrong, "cpu")) as pool:
         found = answers(pool)[-1]["measured"][2]
-        assert found["gru"] == "The model named gru is of another kind: gru-attention; give its folder another name."
+        assert (
+            found["gru"]
+            == "The model named gru is of another kind: gru-attention; give its folder another name."
+        )
         assert all(isinstance(found[name], Reach) for name in GENERATIONS[1:])

@@ -34,10 +34,13 @@ class Asked:
 
 def a_tab(declare, **more):
     """A tab with a number, a colour and a switch, and what else `declare` says of its pictures."""
+
     def build(page):
         controls = Controls(page.service)
         controls.add("number", Whole(3, 0, 9), gr.Slider)
-        controls.add("colour", OneOf(("red", "blue"), "red"), gr.Radio, choices=["red", "blue"])
+        controls.add(
+            "colour", OneOf(("red", "blue"), "red"), gr.Radio, choices=["red", "blue"]
+        )
         controls.add("wanted", Switch(True), gr.Checkbox)
         pictures = Pictures(page, controls, "tried", tab="translate", **more)
         pictures.fact("square", lambda service, number: service.square(number))
@@ -45,12 +48,14 @@ def a_tab(declare, **more):
         pictures.listen(gr.HTML(), page.opened["translate"].change)
         page.on_sentence.append(page.ask(lambda service, language: {}))
         return Tab(controls)
+
     return SimpleNamespace(ID="translate", build=build)
 
 
 @pytest.fixture
 def declared(running):
     """Lay a page of one such tab out; -> its pictures, a function that draws, and the service that is asked."""
+
     def declared(declare, **more):
         made = {}
         asked = Asked()
@@ -58,25 +63,51 @@ def declared(running):
         pictures = page.pictures["tried"]
 
         def draw(language=ENGLISH, service=asked, **values):
-            return Ask.always(service, language).answer(pictures.draw, made=made, **{
-                "number": 3, "colour": "red", "wanted": True, "trace": None, **values})
+            return Ask.always(service, language).answer(
+                pictures.draw,
+                made=made,
+                **{
+                    "number": 3,
+                    "colour": "red",
+                    "wanted": True,
+                    "trace": None,
+                    **values,
+                },
+            )
+
         draw.page = page
         draw.made = made
         return pictures, draw, asked
+
     return declared
 
 
 def two(pictures, controls):
     pictures.add("sum", gr.HTML(), lambda square: int(square.sum()))
-    pictures.add("painted", gr.HTML(), lambda square, colour, language: f"{colour} {square[0]} {language.code}")
+    pictures.add(
+        "painted",
+        gr.HTML(),
+        lambda square, colour, language: f"{colour} {square[0]} {language.code}",
+    )
 
 
 def test_only_what_depends_on_a_change_is_drawn_and_a_fact_is_asked_once(declared):
     _, draw, asked = declared(two)
-    assert draw() == {"problem": "", "sum": 18, "painted": "red 9 en"} and asked.times == [3]
+    assert draw() == {
+        "problem": "",
+        "sum": 18,
+        "painted": "red 9 en",
+    } and asked.times == [3]
     assert draw() == {"problem": ""}
-    assert draw(colour="blue") == {"problem": "", "painted": "blue 9 en"} and asked.times == [3]
-    assert draw(number=2, colour="blue") == {"problem": "", "sum": 8, "painted": "blue 4 en"}
+    assert draw(colour="blue") == {
+        "problem": "",
+        "painted": "blue 9 en",
+    } and asked.times == [3]
+    assert draw(number=2, colour="blue") == {
+        "problem": "",
+        "sum": 8,
+        "painted": "blue 4 en",
+    }
     assert asked.times == [3, 2]
 
 
@@ -96,13 +127,20 @@ def test_another_model_draws_all_that_it_is_asked_for_anew(declared):
 def test_what_is_not_in_sight_is_not_drawn_nor_asked_for(declared):
     def declare(pictures, controls):
         pictures.add("sum", gr.HTML(), lambda square: int(square.sum()), seen="wanted")
-        pictures.add("painted", gr.HTML(), lambda colour: colour, seen=lambda number: number > 4)
+        pictures.add(
+            "painted", gr.HTML(), lambda colour: colour, seen=lambda number: number > 4
+        )
 
     _, draw, asked = declared(declare)
     assert draw(wanted=False) == {"problem": ""} and not asked.times
-    assert draw(wanted=False, number=5) == {"problem": "", "painted": "red"} and not asked.times
+    assert (
+        draw(wanted=False, number=5) == {"problem": "", "painted": "red"}
+        and not asked.times
+    )
     assert draw(number=5) == {"problem": "", "sum": 50}
-    assert draw(number=5, wanted=False) == draw(number=5) == {"problem": ""}, "it stays while it is out of sight"
+    assert draw(number=5, wanted=False) == draw(number=5) == {"problem": ""}, (
+        "it stays while it is out of sight"
+    )
 
 
 def test_a_fact_that_fails_is_asked_and_said_once_and_all_else_is_drawn(declared):
@@ -113,16 +151,29 @@ def test_a_fact_that_fails_is_asked_and_said_once_and_all_else_is_drawn(declared
     _, draw, asked = declared(declare)
     draw()
     failed = draw(number=9)
-    assert failed["plain"] == 9 and {*failed} == {"plain", "problem"} and asked.times == [3, 9]
-    assert failed["problem"].count('role="alert"') == 1 and ENGLISH.html("error_left") in failed["problem"]
+    assert (
+        failed["plain"] == 9
+        and {*failed} == {"plain", "problem"}
+        and asked.times == [3, 9]
+    )
+    assert (
+        failed["problem"].count('role="alert"') == 1
+        and ENGLISH.html("error_left") in failed["problem"]
+    )
     assert draw() == {"problem": "", "plain": 3}, "the others are as they were"
 
 
-def test_where_one_fails_all_are_cleared_if_so_declared_and_drawn_anew_after_it(declared):
+def test_where_one_fails_all_are_cleared_if_so_declared_and_drawn_anew_after_it(
+    declared,
+):
     _, draw, _ = declared(two, cleared={"sum": None, "painted": ""})
     draw()
     failed = draw(number=9)
-    assert failed["sum"] is None and failed["painted"] == "" and ENGLISH.html("error_left") in failed["problem"]
+    assert (
+        failed["sum"] is None
+        and failed["painted"] == ""
+        and ENGLISH.html("error_left") in failed["problem"]
+    )
     assert draw()["sum"] == 18
 
 
@@ -145,25 +196,49 @@ def test_late_pictures_come_with_a_second_answer_and_share_the_facts(declared):
     pictures, draw, asked = declared(declare)
     first = draw()
     second = draw(late=True)
-    assert {*first} == {"problem", "sum", "tick"} and second == {"problem": gr.skip(), "painted": "red"}
+    assert {*first} == {"problem", "sum", "tick"} and second == {
+        "problem": gr.skip(),
+        "painted": "red",
+    }
     assert asked.times == [3] and draw() == {"problem": ""}
-    events = {(source, name): [one.inputs for one in draw.page.demo.fns.values() if (source, name) in one.targets]
-              for source, name in ((pictures.tick._id, "change"),
-                                   (pictures.controls["colour"].component._id, "input"),
-                                   (pictures.controls["number"].component._id, "input"))}
-    assert [len(found) for found in events.values()] == [1, 1, 1], "a slider is listened to by the first answer alone"
+    events = {
+        (source, name): [
+            one.inputs
+            for one in draw.page.demo.fns.values()
+            if (source, name) in one.targets
+        ]
+        for source, name in (
+            (pictures.tick._id, "change"),
+            (pictures.controls["colour"].component._id, "input"),
+            (pictures.controls["number"].component._id, "input"),
+        )
+    }
+    assert [len(found) for found in events.values()] == [1, 1, 1], (
+        "a slider is listened to by the first answer alone"
+    )
 
 
-def test_an_action_sets_inputs_and_what_depends_on_them_is_drawn_in_the_same_answer(declared):
+def test_an_action_sets_inputs_and_what_depends_on_them_is_drawn_in_the_same_answer(
+    declared,
+):
     _, draw, _ = declared(two)
 
     def choose(service, language, *, colour, square):
         return {"colour": "blue", "sum": f"set for {colour} {square[0]}"}
 
     draw()
-    assert draw(action=choose) == {"problem": "", "colour": "blue", "sum": "set for red 9", "painted": "blue 9 en"}
+    assert draw(action=choose) == {
+        "problem": "",
+        "colour": "blue",
+        "sum": "set for red 9",
+        "painted": "blue 9 en",
+    }
     assert draw(action=choose)["painted"] == "blue 9 en", "even if it seems to be there"
-    assert draw(colour="blue") == {"problem": ""} == draw(action=lambda service, language: None, colour="red")
+    assert (
+        draw(colour="blue")
+        == {"problem": ""}
+        == draw(action=lambda service, language: None, colour="red")
+    )
 
 
 def test_an_action_that_fails_clears_what_it_says_and_needs_what_it_says(declared):
@@ -175,7 +250,11 @@ def test_an_action_that_fails_clears_what_it_says_and_needs_what_it_says(declare
     _, draw, _ = declared(two)
     draw()
     failed = draw(action=choose, colour="")
-    assert failed["sum"] is None and ENGLISH.html("error_empty") in failed["problem"] and "nobody" not in failed
+    assert (
+        failed["sum"] is None
+        and ENGLISH.html("error_empty") in failed["problem"]
+        and "nobody" not in failed
+    )
     assert draw()["sum"] == 18, "what was cleared is drawn again"
 
 
@@ -183,7 +262,11 @@ def test_controls_follow_others_before_anything_is_drawn(declared):
     def follow(number, colour, before):
         if number == 0:
             return None
-        return {"colour": gr.update(value="blue")} if before and before["number"] != number else {}
+        return (
+            {"colour": gr.update(value="blue")}
+            if before and before["number"] != number
+            else {}
+        )
 
     def declare(pictures, controls):
         two(pictures, controls)
@@ -199,18 +282,27 @@ def test_controls_follow_others_before_anything_is_drawn(declared):
 def test_a_picture_and_a_fact_are_told_what_they_were_made_from(declared):
     def declare(pictures, controls):
         pictures.fact("total", lambda number, before: number + before.get("total", 0))
-        pictures.add("sum", gr.HTML(), lambda total, colour, before: (
-            gr.skip() if before.get("total") == total else total))
+        pictures.add(
+            "sum",
+            gr.HTML(),
+            lambda total, colour, before: (
+                gr.skip() if before.get("total") == total else total
+            ),
+        )
 
     _, draw, _ = declared(declare)
     assert draw()["sum"] == 3 and draw(number=4)["sum"] == 7
     assert draw(number=4, colour="blue") == {"problem": ""}, "it is left as it is"
 
 
-def test_nothing_is_kept_of_a_pass_that_is_no_more_on_the_page(declared, running, learned_pairs):
+def test_nothing_is_kept_of_a_pass_that_is_no_more_on_the_page(
+    declared, running, learned_pairs
+):
     def declare(pictures, controls):
         pictures.fact("words", lambda trace, wanted: list(trace.source))
-        pictures.add("painted", gr.HTML(), lambda trace, words: len(words), seen="wanted")
+        pictures.add(
+            "painted", gr.HTML(), lambda trace, words: len(words), seen="wanted"
+        )
         pictures.add("sum", gr.HTML(), lambda number: number)
 
     _, draw, _ = declared(declare)
@@ -245,11 +337,26 @@ def test_threads_that_draw_at_once_note_each_what_it_drew(declared):
     assert draw() == {"problem": ""} and draw(late=True) == {"problem": gr.skip()}
 
 
-def test_a_name_that_nobody_knows_or_that_two_have_is_an_error_when_the_page_is_laid_out(declared):
-    with pytest.raises(TypeError, match="'volume', which a picture depends on, is no control, fact or input"):
-        declared(lambda pictures, controls: pictures.add("sum", gr.HTML(), lambda volume: volume))
-    with pytest.raises(ValueError, match="two facts or pictures have the name 'square'"):
-        declared(lambda pictures, controls: pictures.add("square", gr.HTML(), lambda number: number))
+def test_a_name_that_nobody_knows_or_that_two_have_is_an_error_when_the_page_is_laid_out(
+    declared,
+):
+    with pytest.raises(
+        TypeError,
+        match="'volume', which a picture depends on, is no control, fact or input",
+    ):
+        declared(
+            lambda pictures, controls: pictures.add(
+                "sum", gr.HTML(), lambda volume: volume
+            )
+        )
+    with pytest.raises(
+        ValueError, match="two facts or pictures have the name 'square'"
+    ):
+        declared(
+            lambda pictures, controls: pictures.add(
+                "square", gr.HTML(), lambda number: number
+            )
+        )
 
 
 def test_nothing_is_drawn_in_a_tab_that_is_not_open(declared):
@@ -258,17 +365,32 @@ def test_nothing_is_drawn_in_a_tab_that_is_not_open(declared):
     assert draw.page.tab in listener["inputs"]
     values = {draw.page.model: "", draw.page.tab: "attention", pictures.made: {}}
     values |= {control.component: 3 for control in pictures.controls.values()}
-    assert listener["fn"](*(values[one] for one in listener["inputs"])) == [gr.skip()] * len(listener["outputs"])
+    assert listener["fn"](*(values[one] for one in listener["inputs"])) == [
+        gr.skip()
+    ] * len(listener["outputs"])
 
 
 def test_the_tabs_are_laid_out_in_any_order(running, reader, writer):
     from xformer.ui.page import TABS
 
-    straight, turned = (laid_out(running, reader, writer=writer, tabs=tabs) for tabs in (TABS, TABS[::-1]))
-    assert {*straight.controls} == {*turned.controls} and {*straight.pictures} == {*turned.pictures}
-    listeners = [sorted((one.name or "", len(one.inputs), len(one.outputs)) for one in made.demo.fns.values()
-                        if one.name != "opened") for made in (straight, turned)]
+    straight, turned = (
+        laid_out(running, reader, writer=writer, tabs=tabs)
+        for tabs in (TABS, TABS[::-1])
+    )
+    assert {*straight.controls} == {*turned.controls} and {*straight.pictures} == {
+        *turned.pictures
+    }
+    listeners = [
+        sorted(
+            (one.name or "", len(one.inputs), len(one.outputs))
+            for one in made.demo.fns.values()
+            if one.name != "opened"
+        )
+        for made in (straight, turned)
+    ]
     assert len(listeners[0]) == len(listeners[1])
     assert [name for name, *_ in listeners[0]] == [name for name, *_ in listeners[1]]
     first = [made.on_sentence[0]["fn"].__name__ for made in (straight, turned)]
-    assert first == ["run", "run"], "the sentence is translated before anything is made of it"
+    assert first == ["run", "run"], (
+        "the sentence is translated before anything is made of it"
+    )

@@ -33,24 +33,31 @@ LONG = "a" * (gradio_private.LONGEST_NAME + 1)
 @pytest.fixture
 def plain(monkeypatch):
     """`plain(module)`: a module of Gradio as it is, of which gradio_private.py has changed the one that is loaded."""
+
     def load(module):
-        found = importlib.util.spec_from_file_location(f"plain_{module.__name__.rpartition('.')[2]}", module.__file__)
+        found = importlib.util.spec_from_file_location(
+            f"plain_{module.__name__.rpartition('.')[2]}", module.__file__
+        )
         loaded = importlib.util.module_from_spec(found)
         monkeypatch.setitem(sys.modules, found.name, loaded)
         found.loader.exec_module(loaded)
         return loaded
+
     return load
 
 
 def made(*laid_out, auth=None):
     """A page with what these functions lay out, and its app."""
-    async def make():  # where no event loop is running, Gradio makes some that it never closes
+
+    # where no event loop is running, Gradio makes some that it never closes
+    async def make():
         with gr.Blocks(analytics_enabled=False) as demo:
             for lay_out in laid_out:
                 lay_out()
         demo.auth = auth
         demo.auth_message = None
         return demo, routes.App.create_app(demo)
+
     return run(make())
 
 
@@ -89,17 +96,31 @@ def test_a_page_of_another_site_may_ask_and_read(monkeypatch):
     """CustomCORSMiddleware"""
     app = Starlette(routes=[Route("/", lambda request: PlainTextResponse("read"))])
     app.add_middleware(route_utils.CustomCORSMiddleware, strict_cors=True)
-    asks = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET",
-            "Access-Control-Request-Headers": "x-gradio-server"}
+    asks = {
+        "Origin": "https://evil.example",
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "x-gradio-server",
+    }
     with TestClient(app, base_url="https://page.example.org") as client:
-        assert client.options("/", headers=asks).headers["Access-Control-Allow-Headers"] == "x-gradio-server"
-        assert client.get("/", headers=asks).headers["Access-Control-Allow-Origin"] == "https://evil.example"
+        assert (
+            client.options("/", headers=asks).headers["Access-Control-Allow-Headers"]
+            == "x-gradio-server"
+        )
+        assert (
+            client.get("/", headers=asks).headers["Access-Control-Allow-Origin"]
+            == "https://evil.example"
+        )
 
 
-@pytest.mark.parametrize("name", ["PredictBody", "SimplePredictBody", "PredictBodyInternal"])
+@pytest.mark.parametrize(
+    "name", ["PredictBody", "SimplePredictBody", "PredictBodyInternal"]
+)
 def test_the_name_of_a_session_may_be_of_any_length(plain, name):
     """MaxLen"""
-    assert getattr(plain(data_classes), name)(data=[], session_hash=LONG).session_hash == LONG
+    assert (
+        getattr(plain(data_classes), name)(data=[], session_hash=LONG).session_hash
+        == LONG
+    )
     with pytest.raises(ValueError, match="at most 64"):
         getattr(data_classes, name)(data=[], session_hash=LONG)
 
@@ -116,34 +137,48 @@ def test_a_session_notes_all_components_and_the_pictures_that_they_were_set_to(p
 
 def test_a_connection_may_take_any_time_for_its_head():
     """run_in_thread"""
+
     async def connect():
         config = uvicorn.Config(PlainTextResponse(""), log_level="critical")
         config.load()
         later = []
         loop = asyncio.get_running_loop()
         one = AutoHTTPProtocol(config, uvicorn.Server(config).server_state, {})
-        one.loop = SimpleNamespace(call_later=lambda *what: later.append(what), create_task=loop.create_task)
-        one.connection_made(SimpleNamespace(get_extra_info=lambda name, default=None: default))
+        one.loop = SimpleNamespace(
+            call_later=lambda *what: later.append(what), create_task=loop.create_task
+        )
+        one.connection_made(
+            SimpleNamespace(get_extra_info=lambda name, default=None: default)
+        )
         one.data_received(b"GET / HTTP/1.1\r\n")
         return later
+
     assert run(connect()) == []
-    assert not {"http", "uvicorn_kwargs"} & {*inspect.signature(gr.Blocks.launch).parameters}
+    assert not {"http", "uvicorn_kwargs"} & {
+        *inspect.signature(gr.Blocks.launch).parameters
+    }
 
 
 def test_what_nobody_listens_to_is_computed():
     """still_there, visitor, jobs, drop"""
     began = threading.Event()
     with served(lambda: gr.Button().click(began.set)) as (client, _):
-        joined = client.post("/gradio_api/queue/join", json={"data": [], "fn_index": 0, "session_hash": "nobody"})
+        joined = client.post(
+            "/gradio_api/queue/join",
+            json={"data": [], "fn_index": 0, "session_hash": "nobody"},
+        )
         assert joined.status_code == 200 and began.wait(10)
 
 
 def test_before_a_login_a_call_may_be_ended_and_endpoints_have_their_names():
     """ENDING, logged_in, hide_endpoints"""
+
     def secret(text: str) -> str:
         return text
 
-    with served(lambda: gr.api(secret, api_name="secret_endpoint"), auth=[("a", "b")]) as (client, _):
+    with served(
+        lambda: gr.api(secret, api_name="secret_endpoint"), auth=[("a", "b")]
+    ) as (client, _):
         assert client.get("/gradio_api/info").status_code == 401
         ended = {"session_hash": "owner", "fn_index": 0, "event_id": "a"}
         assert client.post("/gradio_api/cancel", json=ended).status_code == 200
@@ -153,7 +188,9 @@ def test_before_a_login_a_call_may_be_ended_and_endpoints_have_their_names():
 def test_a_stream_of_a_session_that_waits_for_nothing_fails_and_a_deep_link_is_written():
     """lost, is_call, CLOSED"""
     with served(gr.HTML) as (client, _):
-        assert client.get("/gradio_api/deep_link?session_hash=nobody").status_code == 200
+        assert (
+            client.get("/gradio_api/deep_link?session_hash=nobody").status_code == 200
+        )
         with pytest.raises(Exception, match="response already started"):
             client.get("/gradio_api/queue/data?session_hash=nobody")
 
@@ -162,11 +199,15 @@ def test_a_queue_is_looked_through_a_thousand_times_a_second():
     """look_less_often"""
     demo, _ = made(gr.HTML)
     windows = platform.system() == "Windows"
-    assert (demo._queue.sleep_when_free, demo._queue.progress_update_sleep_when_free) == (
-        (0.05, 0.1) if windows else (0.001, 0.01))
+    assert (
+        demo._queue.sleep_when_free,
+        demo._queue.progress_update_sleep_when_free,
+    ) == ((0.05, 0.1) if windows else (0.001, 0.01))
 
 
-def test_a_closed_page_is_kept_and_a_visitor_with_many_pages_takes_that_of_another(plain):
+def test_a_closed_page_is_kept_and_a_visitor_with_many_pages_takes_that_of_another(
+    plain,
+):
     """ended, forget, sessions, note_clients"""
     demo, _ = made(gr.HTML)
     holder = plain(state_holder).StateHolder()
@@ -182,6 +223,7 @@ def test_a_closed_page_is_kept_and_a_visitor_with_many_pages_takes_that_of_anoth
 
 def test_what_a_docstring_says_of_an_argument_is_not_told():
     """publish"""
+
     def ask(text: str) -> str:
         """Ask.
 
@@ -195,10 +237,19 @@ def test_what_a_docstring_says_of_an_argument_is_not_told():
     assert argument["python_type"]["description"] == ""
 
 
-@pytest.mark.parametrize(("script", "pattern"), [
-    ("index", r"===`close_stream`\)\{\w+\(\w,\w\.abort_controller\);return\}"),
-    ("Blocks", r"===`defer`\)\{this\.queue\.add\(\w\.id\);continue\}")])
-def test_a_stream_ends_though_an_answer_is_awaited_and_of_what_waits_only_the_listener_is_kept(script, pattern):
+@pytest.mark.parametrize(
+    ("script", "pattern"),
+    [
+        ("index", r"===`close_stream`\)\{\w+\(\w,\w\.abort_controller\);return\}"),
+        ("Blocks", r"===`defer`\)\{this\.queue\.add\(\w\.id\);continue\}"),
+    ],
+)
+def test_a_stream_ends_though_an_answer_is_awaited_and_of_what_waits_only_the_listener_is_kept(
+    script, pattern
+):
     """assets/gradio_stream.js; `latest` in assets/shared.js"""
-    texts = [path.read_text(encoding="utf-8") for path in gradio_private.SCRIPTS.glob(f"{script}-*.js")]
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in gradio_private.SCRIPTS.glob(f"{script}-*.js")
+    ]
     assert sum(len(re.findall(pattern, text)) for text in texts) == 1

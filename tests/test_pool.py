@@ -41,7 +41,10 @@ PATIENCE = 60  # seconds; a test that hangs fails
 def copies(tiny_checkpoint, tmp_path_factory):
     """Four more folders with the model that knows eight sentences by heart, by name."""
     parent = tmp_path_factory.mktemp("copies")
-    return {f"copy-{i}": shutil.copytree(tiny_checkpoint, parent / f"copy-{i}") for i in range(4)}
+    return {
+        f"copy-{i}": shutil.copytree(tiny_checkpoint, parent / f"copy-{i}")
+        for i in range(4)
+    }
 
 
 @pytest.fixture
@@ -52,7 +55,9 @@ def default(tiny_checkpoint):
 @pytest.fixture
 def pool(default, copies, other_checkpoint):
     """Models as on a public page."""
-    with closing(Models(default, {**copies, "other-shape": other_checkpoint}, "cpu")) as running:
+    with closing(
+        Models(default, {**copies, "other-shape": other_checkpoint}, "cpu")
+    ) as running:
         yield running
 
 
@@ -72,6 +77,7 @@ def opened(monkeypatch):
     def spy(folder, device=None, *more):
         names.append(Path(folder).name)
         return real(folder, device, *more)
+
     monkeypatch.setattr(Service, "open", spy)
     return names
 
@@ -94,12 +100,18 @@ def test_a_model_is_loaded_when_it_is_first_asked_for_and_kept(pool, opened):
 
 def test_all_models_answer_in_the_precision_asked_for(tiny_checkpoint):
     default = Service.open(tiny_checkpoint, "cpu", "int8")
-    with closing(Models(default, {"again": tiny_checkpoint}, "cpu", precision="int8")) as pool, \
-            pool.lease("again") as service:
+    with (
+        closing(
+            Models(default, {"again": tiny_checkpoint}, "cpu", precision="int8")
+        ) as pool,
+        pool.lease("again") as service,
+    ):
         assert service is not pool.default and service.info.precision == "int8"
 
 
-def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatch, learned_pairs):
+def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(
+    pool, monkeypatch, learned_pairs
+):
     began = threading.Event()
     go_on = threading.Event()
     real = Service.open
@@ -123,7 +135,10 @@ def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatc
         assert began.wait(PATIENCE)
         for name in ("", "copy-1"):  # others' models go on serving
             with pool.lease(name) as service:
-                assert service.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
+                assert (
+                    service.translate(learned_pairs[0][0]).best.text
+                    == learned_pairs[0][1]
+                )
         assert not pool.at_hand("copy-0") and not any(one.done() for one in waiting)
         go_on.set()
         assert len({id(one.result(PATIENCE)) for one in waiting}) == 1
@@ -141,6 +156,7 @@ def held(monkeypatch):
         go_on.began.release()
         assert go_on.wait(PATIENCE)
         return real(folder, device, *more)
+
     monkeypatch.setattr(Service, "open", slow)
     yield go_on
     go_on.set()
@@ -154,10 +170,18 @@ def ready(pool, name):
     assert pool.at_hand(name)
 
 
-def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(pool, held, monkeypatch, learned_pairs):
+def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(
+    pool, held, monkeypatch, learned_pairs
+):
     pool.guard = Guard(seconds=0.05)
-    with pytest.raises(UserError, match="copy-0 is not ready after 0 seconds; it is still being fetched and loaded: "
-                                        "ask for it again in a minute"), pool.lease("copy-0"):
+    with (
+        pytest.raises(
+            UserError,
+            match="copy-0 is not ready after 0 seconds; it is still being fetched and loaded: "
+            "ask for it again in a minute",
+        ),
+        pool.lease("copy-0"),
+    ):
         pass
     assert held.began.acquire(timeout=PATIENCE) and not pool.guard.inside
     monkeypatch.setattr(models, "PATIENCE", 0.0)
@@ -173,7 +197,12 @@ def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(pool, held, m
 
 def test_who_hangs_up_while_a_model_is_loaded_is_not_waited_with(pool, held):
     pool.guard = Guard(asker=lambda: lambda: False)
-    with pytest.raises(UserError, match="The page or program that asked for this answer is gone"), pool.lease("copy-0"):
+    with (
+        pytest.raises(
+            UserError, match="The page or program that asked for this answer is gone"
+        ),
+        pool.lease("copy-0"),
+    ):
         pass
     held.set()
     ready(pool, "copy-0")
@@ -185,8 +214,14 @@ def test_no_more_models_are_loaded_at_once_than_may(pool, held, monkeypatch):
     for name in ("copy-0", "copy-1"):
         with pytest.raises(UserError, match=f"{name} is not ready"), pool.lease(name):
             pass
-    with pytest.raises(UserError, match="2 models are being fetched and loaded already, the most allowed at once; ask "
-                                        "for copy-2 again in a minute"), pool.lease("copy-2"):
+    with (
+        pytest.raises(
+            UserError,
+            match="2 models are being fetched and loaded already, the most allowed at once; ask "
+            "for copy-2 again in a minute",
+        ),
+        pool.lease("copy-2"),
+    ):
         pass
     with pool.lease() as service:
         assert service is pool.default
@@ -198,13 +233,19 @@ def test_no_more_models_are_loaded_at_once_than_may(pool, held, monkeypatch):
         pass
 
 
-def test_a_pool_that_is_closed_while_it_loads_closes_what_it_loaded(default, copies, held, monkeypatch):
+def test_a_pool_that_is_closed_while_it_loads_closes_what_it_loaded(
+    default, copies, held, monkeypatch
+):
     closed = threading.Event()
     pool = Models(default, copies, "cpu")
     pool.guard = Guard(seconds=0.0)
     with pytest.raises(UserError), pool.lease("copy-0"):
         pass
-    monkeypatch.setattr(Service, "close", lambda service: closed.set() if service is not default else None)
+    monkeypatch.setattr(
+        Service,
+        "close",
+        lambda service: closed.set() if service is not default else None,
+    )
     pool.close()
     assert not closed.is_set()
     held.set()
@@ -213,7 +254,9 @@ def test_a_pool_that_is_closed_while_it_loads_closes_what_it_loaded(default, cop
 
 
 @pytest.mark.slow
-def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, opened, copies):
+def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(
+    pool, opened, copies
+):
     alive = {}
     pool.most = 2 * checkpoint.memory(copies["copy-0"])
 
@@ -224,7 +267,8 @@ def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, op
     with pool.lease("copy-0") as held:
         for name in ("copy-1", "copy-2", "copy-3"):
             use(name)
-        until = time.monotonic() + PATIENCE  # the thread that loaded a model may be about to let go of it
+        # the thread that loaded a model may be about to let go of it
+        until = time.monotonic() + PATIENCE
         while [name for name in alive if alive[name]() is not None] != ["copy-3"]:
             gc.collect()
             assert time.monotonic() < until
@@ -240,22 +284,52 @@ def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, op
 
 def test_a_model_too_large_is_refused_before_it_is_loaded(pool, opened, copies):
     needs = checkpoint.memory(copies["copy-0"])
-    assert pool.needs("copy-0") == needs / 1e9 and pool.needs("no/such") is None and pool.needs("nowhere") is None
+    assert (
+        pool.needs("copy-0") == needs / 1e9
+        and pool.needs("no/such") is None
+        and pool.needs("nowhere") is None
+    )
     pool.most = needs - 1
-    with pytest.raises(UserError, match=r"copy-0 needs about 0\.\d GB of memory.* --most-memory"), pool.lease("copy-0"):
+    with (
+        pytest.raises(
+            UserError, match=r"copy-0 needs about 0\.\d GB of memory.* --most-memory"
+        ),
+        pool.lease("copy-0"),
+    ):
         pass
     assert opened == []
 
 
-@pytest.mark.parametrize(("file", "size", "said"), [
-    ("model.safetensors", 3_000_000_000, "someone/large needs about 9.0 GB of memory, and this page keeps at most 2"),
-    ("README.md", 70_000_000, "README.md of someone/large has 70,000,000 bytes, and at most 67,108,864 are")])
-def test_a_model_that_announces_to_be_too_large_is_not_downloaded(open_pool, monkeypatch, file, size, said):
+@pytest.mark.parametrize(
+    ("file", "size", "said"),
+    [
+        (
+            "model.safetensors",
+            3_000_000_000,
+            "someone/large needs about 9.0 GB of memory, and this page keeps at most 2",
+        ),
+        (
+            "README.md",
+            70_000_000,
+            "README.md of someone/large has 70,000,000 bytes, and at most 67,108,864 are",
+        ),
+    ],
+)
+def test_a_model_that_announces_to_be_too_large_is_not_downloaded(
+    open_pool, monkeypatch, file, size, said
+):
     sizes = {**dict.fromkeys(checkpoint.ALL_FILES, 100), file: size}
-    offer = SimpleNamespace(sha="a" * 40, siblings=[
-        SimpleNamespace(rfilename=name, size=size, lfs=None, blob_id=None) for name, size in sizes.items()])
+    offer = SimpleNamespace(
+        sha="a" * 40,
+        siblings=[
+            SimpleNamespace(rfilename=name, size=size, lfs=None, blob_id=None)
+            for name, size in sizes.items()
+        ],
+    )
     fetched = []
-    monkeypatch.setattr(hub, "HfApi", lambda token: SimpleNamespace(model_info=lambda *_, **__: offer))
+    monkeypatch.setattr(
+        hub, "HfApi", lambda token: SimpleNamespace(model_info=lambda *_, **__: offer)
+    )
     monkeypatch.setattr(hub, "hf_hub_download", lambda *_, **__: fetched.append(1))
     monkeypatch.setattr(hub, "cached", lambda *_: None)
     with pytest.raises(UserError, match=said), open_pool.lease("someone/large"):
@@ -284,15 +358,27 @@ pool.close()
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, tmp_path):
+def test_ten_switches_do_not_make_the_process_grow(
+    tiny_checkpoint, tokenizer, tmp_path
+):
     model = random_model("pre", tokenizer, d_model=192, n_layers=4, d_ff=768)
     size = 4 * model.parameter_count()
     names = {f"large-{i}": tmp_path / f"large-{i}" for i in range(3)}
     for folder in names.values():
         checkpoint.save(folder, model, tokenizer, {})
 
-    ran = subprocess.run([sys.executable, "-c", SWITCHES, str(tiny_checkpoint), *map(str, names.values())],
-                         capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            SWITCHES,
+            str(tiny_checkpoint),
+            *map(str, names.values()),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     before, after = map(int, ran.stdout.split())
     assert after - before < 3 * size, "as if models were kept"
 
@@ -308,16 +394,33 @@ def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
         answers = []
         while not (switching.is_set() and len(answers) >= 8):
             english, spanish = learned_pairs[len(answers) % 8]
-            said = ask.answer(translation.run, name, sentence=english, former=None, beam=5, n_best=3,
-                              length_penalty=1.0, longest=64)
-            answers.append(said["problem"] == "" and said["translation"].best.text == spanish
-                           and said["trace"].text == english)
+            said = ask.answer(
+                translation.run,
+                name,
+                sentence=english,
+                former=None,
+                beam=5,
+                n_best=3,
+                length_penalty=1.0,
+                longest=64,
+            )
+            answers.append(
+                said["problem"] == ""
+                and said["translation"].best.text == spanish
+                and said["trace"].text == english
+            )
         return answers
 
     with ThreadPoolExecutor(4) as threads:
-        visitors = [threads.submit(visitor, name) for name in ("", "copy-0", "copy-1", "other-shape")]
+        visitors = [
+            threads.submit(visitor, name)
+            for name in ("", "copy-0", "copy-1", "other-shape")
+        ]
         try:
-            said = [choose(built, f"copy-{i % 4}", search="?tab=attention") for i in range(10)]
+            said = [
+                choose(built, f"copy-{i % 4}", search="?tab=attention")
+                for i in range(10)
+            ]
         finally:
             switching.set()
         known, *others, unlearned = (one.result(PATIENCE) for one in visitors)
@@ -325,10 +428,15 @@ def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     assert all(known) and all(map(all, others)) and len(unlearned) >= 8
 
 
-def test_a_failure_is_told_to_all_who_wait_and_tried_again(open_pool, tiny_checkpoint, tmp_path):
+def test_a_failure_is_told_to_all_who_wait_and_tried_again(
+    open_pool, tiny_checkpoint, tmp_path
+):
     folder = tmp_path / "broken"
     for _ in range(2):
-        with pytest.raises(UserError, match="There is no checkpoint folder at"), open_pool.lease(str(folder)):
+        with (
+            pytest.raises(UserError, match="There is no checkpoint folder at"),
+            open_pool.lease(str(folder)),
+        ):
             pass
     shutil.copytree(tiny_checkpoint, folder)
     with open_pool.lease(str(folder)) as service:
@@ -337,25 +445,42 @@ def test_a_failure_is_told_to_all_who_wait_and_tried_again(open_pool, tiny_check
 
 def test_a_name_may_be_a_folder_or_on_the_hub(open_pool, other_checkpoint, monkeypatch):
     asked = []
-    monkeypatch.setattr(hub, "find", lambda name, access: asked.append(name) or other_checkpoint)
+    monkeypatch.setattr(
+        hub, "find", lambda name, access: asked.append(name) or other_checkpoint
+    )
     with open_pool.lease("me/en-es@v1") as service:
         assert service.info.n_heads == 6
     assert asked == ["me/en-es@v1"]
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("/", "The checkpoint / lacks config.json"), ("no-such-folder", "There is no checkpoint folder at no-such-folder"),
-    ("a/b/c", "There is no checkpoint folder at a/b/c"), ("\0", "There is no checkpoint folder"),
-    ("me/en es", "'me/en es' is no folder here, and no name on the Hub either"),
-    ("x" * 300, "File name too long"), ("x" * 9000, "is no folder here, and no name on the Hub either")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/", "The checkpoint / lacks config.json"),
+        ("no-such-folder", "There is no checkpoint folder at no-such-folder"),
+        ("a/b/c", "There is no checkpoint folder at a/b/c"),
+        ("\0", "There is no checkpoint folder"),
+        ("me/en es", "'me/en es' is no folder here, and no name on the Hub either"),
+        ("x" * 300, "File name too long"),
+        ("x" * 9000, "is no folder here, and no name on the Hub either"),
+    ],
+)
 def test_a_model_that_cannot_be_had_gets_one_sentence(open_pool, name, said):
     with pytest.raises(UserError) as refused, open_pool.lease(name):
         pass
-    assert said in str(refused.value) and len(str(refused.value)) < 600 and "\n" not in str(refused.value)
+    assert (
+        said in str(refused.value)
+        and len(str(refused.value)) < 600
+        and "\n" not in str(refused.value)
+    )
 
 
-def test_a_classifier_and_broken_weights_get_one_sentence(open_pool, tiny_classifier, tiny_checkpoint, tmp_path):
-    with pytest.raises(UserError, match="holds a text classifier, but a translation model is needed"):
+def test_a_classifier_and_broken_weights_get_one_sentence(
+    open_pool, tiny_classifier, tiny_checkpoint, tmp_path
+):
+    with pytest.raises(
+        UserError, match="holds a text classifier, but a translation model is needed"
+    ):
         open_pool.lease(str(tiny_classifier)).__enter__()
     broken = shutil.copytree(tiny_checkpoint, tmp_path / "broken")
     (broken / "model.safetensors").write_bytes(b"x" * 100)
@@ -363,51 +488,94 @@ def test_a_classifier_and_broken_weights_get_one_sentence(open_pool, tiny_classi
         open_pool.lease(str(broken)).__enter__()
 
 
-def test_a_public_page_looks_at_no_folder_and_asks_no_hub(pool, tiny_classifier, monkeypatch):
+def test_a_public_page_looks_at_no_folder_and_asks_no_hub(
+    pool, tiny_classifier, monkeypatch
+):
     def look(*_):
         raise AssertionError("something was looked at")
+
     monkeypatch.setattr(hub, "find", look)
     monkeypatch.setattr(checkpoint, "load", look)
-    names = [str(tiny_classifier), str(tiny_classifier) + "-not", "owner/name", "/etc", "../", "~", "copy-9"]
+    names = [
+        str(tiny_classifier),
+        str(tiny_classifier) + "-not",
+        "owner/name",
+        "/etc",
+        "../",
+        "~",
+        "copy-9",
+    ]
     said = set()
     for name in names:
         with pytest.raises(UserError) as refused, pool.lease(name):
             pass
         said.add(str(refused.value).replace(name, "NAME", 1))
         assert pool.at_hand(name), "a refusal is not waited for"
-    assert said == {"NAME is none of the models of this page; choose one of tiny-en-es, "
-                    "copy-0, copy-1, copy-2, copy-3, other-shape."}
+    assert said == {
+        "NAME is none of the models of this page; choose one of tiny-en-es, "
+        "copy-0, copy-1, copy-2, copy-3, other-shape."
+    }
 
 
-def test_a_public_page_does_not_say_where_its_broken_models_lie(default, tmp_path, caplog):
-    with (closing(Models(default, {"gone": tmp_path / "gone"}, "cpu")) as pool, pytest.raises(UserError) as refused,
-          pool.lease("gone")):
+def test_a_public_page_does_not_say_where_its_broken_models_lie(
+    default, tmp_path, caplog
+):
+    with (
+        closing(Models(default, {"gone": tmp_path / "gone"}, "cpu")) as pool,
+        pytest.raises(UserError) as refused,
+        pool.lease("gone"),
+    ):
         pass
-    assert str(refused.value).startswith("The model gone cannot be loaded") and str(tmp_path) not in str(refused.value)
+    assert str(refused.value).startswith("The model gone cannot be loaded") and str(
+        tmp_path
+    ) not in str(refused.value)
     assert str(tmp_path) in caplog.text, "the operator is not told"
 
 
-def test_the_menu_has_what_was_named_and_the_translators_beside_the_default(tmp_path, tiny_checkpoint, other_checkpoint,
-                                                                           tiny_classifier):
+def test_the_menu_has_what_was_named_and_the_translators_beside_the_default(
+    tmp_path, tiny_checkpoint, other_checkpoint, tiny_classifier
+):
     beside = tmp_path / "checkpoints"
-    for name, folder in (("own", tiny_checkpoint), ("second", tiny_checkpoint), ("reviews", tiny_classifier)):
+    for name, folder in (
+        ("own", tiny_checkpoint),
+        ("second", tiny_checkpoint),
+        ("reviews", tiny_classifier),
+    ):
         shutil.copytree(folder, beside / name)
     (beside / "empty").mkdir()
     found = offered(beside / "own", [str(other_checkpoint)], beside)
     assert found == {"other-shape": other_checkpoint, "second": beside / "second"}
     assert offered(tiny_checkpoint, [], tmp_path / "none") == {}
-    again = offered(other_checkpoint, [str(shutil.copytree(tiny_checkpoint, tmp_path / "other-shape"))], beside)
-    assert list(again) == [str(tmp_path / "other-shape"), "own", "second"], "two folders of one name are told apart"
+    again = offered(
+        other_checkpoint,
+        [str(shutil.copytree(tiny_checkpoint, tmp_path / "other-shape"))],
+        beside,
+    )
+    assert list(again) == [str(tmp_path / "other-shape"), "own", "second"], (
+        "two folders of one name are told apart"
+    )
     with pytest.raises(UserError, match="a translation model is needed"):
         offered(beside / "own", [str(tiny_classifier)], beside)
 
 
-@pytest.mark.parametrize(("name", "share", "environment", "private"), [
-    (None, None, {}, True), ("127.0.0.1", None, {}, True), ("::1", None, {}, True), ("localhost", False, {}, True),
-    ("0.0.0.0", None, {}, False), ("192.168.0.2", None, {}, False), (None, True, {}, False),
-    (None, None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, False), (None, None, {"GRADIO_SHARE": "True"}, False),
-    ("127.0.0.1", None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, True)])
-def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, share, environment, private, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "share", "environment", "private"),
+    [
+        (None, None, {}, True),
+        ("127.0.0.1", None, {}, True),
+        ("::1", None, {}, True),
+        ("localhost", False, {}, True),
+        ("0.0.0.0", None, {}, False),
+        ("192.168.0.2", None, {}, False),
+        (None, True, {}, False),
+        (None, None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, False),
+        (None, None, {"GRADIO_SHARE": "True"}, False),
+        ("127.0.0.1", None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, True),
+    ],
+)
+def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(
+    name, share, environment, private, monkeypatch
+):
     for key in ("GRADIO_SERVER_NAME", "GRADIO_SHARE"):
         monkeypatch.delenv(key, raising=False)
     for key, value in environment.items():
@@ -417,15 +585,37 @@ def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, shar
 
 def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
     with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
-        assert [*Ask(pool.lease, ENGLISH, gr.Textbox())(translation.run, dict.fromkeys(
-            ("sentence", "former", "beam", "n_best", "length_penalty", "longest")), {"shown": gr.HTML()})["fn"](
-                "<b>", "Hello.", None, 5, 3, 1.0, 64)] == [gr.skip()]
+        assert [
+            *Ask(pool.lease, ENGLISH, gr.Textbox())(
+                translation.run,
+                dict.fromkeys(
+                    (
+                        "sentence",
+                        "former",
+                        "beam",
+                        "n_best",
+                        "length_penalty",
+                        "longest",
+                    )
+                ),
+                {"shown": gr.HTML()},
+            )["fn"]("<b>", "Hello.", None, 5, 3, 1.0, 64)
+        ] == [gr.skip()]
 
 
 def choose(built, chosen, name="", sentence="The cat sleeps.", search=""):
     """All that is answered where a model is chosen from the menu."""
     ask = Ask.always(built.models, ENGLISH)
-    return [*ask.answers(page.choose, chosen=chosen, name=name, sentence=sentence, search=search, page=built)]
+    return [
+        *ask.answers(
+            page.choose,
+            chosen=chosen,
+            name=name,
+            sentence=sentence,
+            search=search,
+            page=built,
+        )
+    ]
 
 
 @pytest.fixture
@@ -437,8 +627,11 @@ def test_the_address_goes_to_the_other_model_but_for_what_it_lacks(built):
     search = "?tab=attention&layer=2&head=3&heads=2.1&compare=cross+2+4&first_head=2&__theme=dark&model=copy-1"
     first, last = choose(built, "other-shape", "copy-1", "A & b?", search)
     assert "other-shape is being fetched" in first["problem"] and first["go"] == ""
-    assert json.loads(last["go"]) == {"name": "other-shape", "query": "tab=attention&head=3&first_head=2&__theme=dark&"
-                                                                      "model=other-shape&text=A+%26+b%3F"}
+    assert json.loads(last["go"]) == {
+        "name": "other-shape",
+        "query": "tab=attention&head=3&first_head=2&__theme=dark&"
+        "model=other-shape&text=A+%26+b%3F",
+    }
     *_, back = choose(built, "tiny-en-es", "other-shape", search="?model=other-shape")
     assert json.loads(back["go"])["query"] == "text=The+cat+sleeps."
 
@@ -447,32 +640,51 @@ def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(built
     for there in ("tiny-en-es", None):
         assert choose(built, there) == [{"problem": "", "go": ""}]
     (said,) = choose(built, "<script>")
-    assert "&lt;script&gt; is none of the models" in said["problem"] and said["go"] == ""
+    assert (
+        "&lt;script&gt; is none of the models" in said["problem"] and said["go"] == ""
+    )
     (said,) = choose(built, "copy-0", sentence="x" * (LONGEST + 1))
-    assert "2,001 characters; at most 2,000 are taken along" in said["problem"] and said["go"] == ""
+    assert (
+        "2,001 characters; at most 2,000 are taken along" in said["problem"]
+        and said["go"] == ""
+    )
 
 
-def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(pool):
+def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(
+    pool,
+):
     built = laid_out(pool, language=SPANISH)
-    said, updates = page.open_at(built, {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"})
+    said, updates = page.open_at(
+        built, {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"}
+    )
     assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
-    assert [updates[one]["value"] for one in (built.sentence, built.tab, built.model)] == ["Hi.", "model", ""]
+    assert [
+        updates[one]["value"] for one in (built.sentence, built.tab, built.model)
+    ] == ["Hi.", "model", ""]
 
 
 def test_a_refused_link_tells_nothing_of_this_machine(built, tiny_classifier):
-    said = {page.open_at(built, {"model": name})[0].replace(name, "NAME", 1)
-            for name in (str(tiny_classifier), f"{tiny_classifier}-not", "owner/name")}
+    said = {
+        page.open_at(built, {"model": name})[0].replace(name, "NAME", 1)
+        for name in (str(tiny_classifier), f"{tiny_classifier}-not", "owner/name")
+    }
     assert len(said) == 1 and "NAME is none of the models of this page" in said.pop()
 
 
 @pytest.mark.parametrize("any_name", [False, True])
-def test_only_where_any_model_may_be_named_the_menu_takes_what_is_typed(default, other_checkpoint, any_name):
-    with closing(Models(default, {"other-shape": other_checkpoint}, "cpu", any_name=any_name)) as running:
+def test_only_where_any_model_may_be_named_the_menu_takes_what_is_typed(
+    default, other_checkpoint, any_name
+):
+    with closing(
+        Models(default, {"other-shape": other_checkpoint}, "cpu", any_name=any_name)
+    ) as running:
         menu = laid_out(running).views["models"].component
         assert menu.allow_custom_value == any_name == (menu.info is not None)
 
 
-def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(open_pool, other_checkpoint):
+def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(
+    open_pool, other_checkpoint
+):
     built = laid_out(open_pool)
     folder = str(other_checkpoint)
     *_, last = choose(built, f" {folder} ")
@@ -482,23 +694,46 @@ def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(open_pool, ot
     assert menu["value"] == folder and menu["choices"] == ["tiny-en-es", folder]
 
 
-@pytest.mark.parametrize(("name", "lacks"), [
-    ("other-shape", set()),
-    *((gru, {"positions.sentence", "principles", "whole", "bugs", "meanings"}) for gru in ("gru", "gru-attention"))])
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [
+        ("other-shape", set()),
+        *(
+            (gru, {"positions.sentence", "principles", "whole", "bugs", "meanings"})
+            for gru in ("gru", "gru-attention")
+        ),
+    ],
+)
 def test_another_model_draws_each_picture_of_each_tab_or_says_what_it_lacks(
-        default, other_checkpoint, generation_checkpoints, name, lacks):
+    default, other_checkpoint, generation_checkpoints, name, lacks
+):
     """What nobody foresaw is raised here, or said in the sentence that is looked for."""
-    with (closing(Models(default, {"other-shape": other_checkpoint, **generation_checkpoints}, "cpu")) as running,
-          running.lease(name) as service):
+    with (
+        closing(
+            Models(
+                default,
+                {"other-shape": other_checkpoint, **generation_checkpoints},
+                "cpu",
+            )
+        ) as running,
+        running.lease(name) as service,
+    ):
         made = laid_out(running)
-        translation, trace = service.translate_and_trace("The cat sleeps.", Options(beam=2))
+        translation, trace = service.translate_and_trace(
+            "The cat sleeps.", Options(beam=2)
+        )
         refused = set()
         failed = set()
         for part, drawn in made.pictures.items():
             if drawn.ask is not made.ask:
                 continue  # of another model than the page's
             there = {one: component.value for one, component in drawn.inputs.items()}
-            given = {**there, **dict.fromkeys(drawn.flags, True), "trace": trace, "translation": translation}
+            given = {
+                **there,
+                **dict.fromkeys(drawn.flags, True),
+                "trace": trace,
+                "translation": translation,
+            }
             for late in (False, True):
                 said = shown(drawn, service, late=late, **given).get(REFUSAL)
                 if said == ENGLISH.say("error_recurrent", model=name):
@@ -513,14 +748,23 @@ def test_sizes_and_towers_are_those_of_the_other_model(built):
     _, updates = page.open_at(built, {"model": "other-shape"})
     assert updates[built.controls["d_model"].component]["value"] == 48
     towers = updates[built.views["model.architecture.towers"].component]
-    assert [towers.count(f'data-stack="{stack}"') for stack in ("cross", "encoder_self")] == [1, 3]
+    assert [
+        towers.count(f'data-stack="{stack}"') for stack in ("cross", "encoder_self")
+    ] == [1, 3]
 
 
 def test_choices_come_before_what_is_chosen(built):
-    _, updates = page.open_at(built, {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
+    _, updates = page.open_at(
+        built,
+        {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"},
+    )
     choices, values = in_steps(updates)
     assert not [step for step in choices.values() if "value" in step]
-    both = [(step["choices"], values[one]) for one, step in choices.items() if "choices" in step]
+    both = [
+        (step["choices"], values[one])
+        for one, step in choices.items()
+        if "choices" in step
+    ]
     assert len(both) > 6
     for offered_now, value in both:
         known = {one[1] if isinstance(one, tuple) else one for one in offered_now}
@@ -530,7 +774,10 @@ def test_choices_come_before_what_is_chosen(built):
 
 def test_waiting_is_not_broken_by_what_loading_raises(pool, monkeypatch):
     monkeypatch.setattr(models.Service, "open", lambda *_: 1 / 0)
-    with pytest.raises(UserError, match="The model copy-2 cannot be loaded"), pool.lease("copy-2"):
+    with (
+        pytest.raises(UserError, match="The model copy-2 cannot be loaded"),
+        pool.lease("copy-2"),
+    ):
         pass
     monkeypatch.undo()
     with pool.lease("copy-2") as service:

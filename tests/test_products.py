@@ -18,7 +18,11 @@ from xformer.results import STACKS
 
 def numbers(*shape, seed=0):
     """Random numbers of float16, in float32."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).half().float()
+    return (
+        torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+        .half()
+        .float()
+    )
 
 
 @pytest.fixture
@@ -36,9 +40,14 @@ def clock(monkeypatch):
                 multiplied.append((x.numel() // x.shape[-1], way))
                 now[0] += seconds[way]
                 return real(x)
+
             return multiply
+
         return made
-    monkeypatch.setattr(products, "WAYS", {way: timed(way, make) for way, make in WAYS.items()})
+
+    monkeypatch.setattr(
+        products, "WAYS", {way: timed(way, make) for way, make in WAYS.items()}
+    )
     monkeypatch.setattr(products.time, "perf_counter", lambda: now[0])
     products.quickest.cache_clear()
     yield seconds, multiplied
@@ -53,7 +62,9 @@ def test_every_way_gives_the_same_product(way, rows):
     bias = numbers(48, seed=1)
     x = torch.randn(rows, 1, 32)
     for b in (bias, None):
-        torch.testing.assert_close(WAYS[way](weight, b)(x), F.linear(x, weight, b), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            WAYS[way](weight, b)(x), F.linear(x, weight, b), rtol=1e-4, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -64,8 +75,12 @@ def test_the_quickest_way_is_taken(clock, way):
     weight = numbers(48, 32)
     x = torch.randn(1, 32)
     product = Product(weight)
-    torch.testing.assert_close(product(x, step=True), F.linear(x, weight), rtol=1e-4, atol=1e-5)
-    assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(WAYS)
+    torch.testing.assert_close(
+        product(x, step=True), F.linear(x, weight), rtol=1e-4, atol=1e-5
+    )
+    assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(
+        WAYS
+    )
     before = len(multiplied)
     product(x, step=True)
     assert len(multiplied) == before + 1, "it is measured once"
@@ -108,7 +123,10 @@ def test_measuring_leaves_the_number_of_threads():
         torch.set_num_threads(threads)
 
 
-@pytest.mark.skipif(not products.multiplies_8_bits(), reason="PyTorch has no 8-bit products for this processor")
+@pytest.mark.skipif(
+    not products.multiplies_8_bits(),
+    reason="PyTorch has no 8-bit products for this processor",
+)
 @torch.inference_mode()
 def test_a_product_in_8_bits_is_near():
     """Each row of W has its own scale: one of small weights is as near as one of large ones."""
@@ -132,7 +150,9 @@ def test_gradients_and_autocast_need_the_weights_themselves():
 
 
 @torch.inference_mode()
-def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(clock, tokenizer, learned_pairs):
+def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(
+    clock, tokenizer, learned_pairs
+):
     seconds, multiplied = clock
     pair = Pair.of(*(tokenizer.encode(text) for text in learned_pairs[0]))
     found = []
@@ -140,7 +160,11 @@ def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(clock
         seconds.update(dict.fromkeys(WAYS, 1.0), **{way: 0.5})
         products.quickest.cache_clear()
         torch.manual_seed(0)
-        model = Transformer(Config(vocab_size=len(tokenizer), d_model=192, n_heads=4, n_layers=2, d_ff=384)).eval()
+        model = Transformer(
+            Config(
+                vocab_size=len(tokenizer), d_model=192, n_heads=4, n_layers=2, d_ff=384
+            )
+        ).eval()
         model.half().float().pack()
         multiplied.clear()
         model.step(torch.tensor([[BOS]]), model.start(torch.tensor([pair.source])))
@@ -151,7 +175,9 @@ def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(clock
     for trace in found[1:]:
         assert trace.log_probs == found[0].log_probs
         for stack in STACKS:
-            assert np.array_equal(getattr(trace, stack), getattr(found[0], stack)), stack
+            assert np.array_equal(getattr(trace, stack), getattr(found[0], stack)), (
+                stack
+            )
 
 
 @torch.inference_mode()
@@ -160,7 +186,9 @@ def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypat
     other = next(way for way in WAYS if way != USUAL)
     seconds[other] = 0.5
     torch.manual_seed(0)
-    model = Transformer(Config(vocab_size=150, d_model=192, n_heads=4, n_layers=1, d_ff=384)).eval()
+    model = Transformer(
+        Config(vocab_size=150, d_model=192, n_heads=4, n_layers=1, d_ff=384)
+    ).eval()
     model.half().float().pack()
     source = torch.tensor([[5, 6, EOS]])
     target = torch.tensor([[BOS, 7]])

@@ -20,17 +20,28 @@ from xformer.training.moments import MomentsRecorder, shares
 
 def translator(kind, tokenizer):
     torch.manual_seed(0)
-    shape = {"vocab_size": len(tokenizer), "d_model": 16, "dropout": 0.0, "max_length": 128}
+    shape = {
+        "vocab_size": len(tokenizer),
+        "d_model": 16,
+        "dropout": 0.0,
+        "max_length": 128,
+    }
     if kind == "transformer":
-        return Transformer(Config(n_heads=2, n_layers=2, n_decoder_layers=1, d_ff=16, **shape)).eval()
+        return Transformer(
+            Config(n_heads=2, n_layers=2, n_decoder_layers=1, d_ff=16, **shape)
+        ).eval()
     return RecurrentTranslator(RecurrentConfig(attention=kind, **shape)).eval()
 
 
 @pytest.fixture(scope="module")
 def gold(tokenizer):
     """Four aligned pairs, two of which the small vocabulary can write and are among those shown."""
-    wanted = {"Do not run!", "I do not like cold soup.", "Who broke the kitchen window?", "Turn off the light before "
-              "you go out."}
+    wanted = {
+        "Do not run!",
+        "I do not like cold soup.",
+        "Who broke the kitchen window?",
+        "Turn off the light before you go out.",
+    }
     return [pair for pair in read_gold() if pair.english in wanted]
 
 
@@ -40,14 +51,26 @@ def gold(tokenizer):
 def test_a_history_stands_for_every_step():
     history = History()
     for step in range(1, 1001):
-        history.add(step, step / 2, 10 * step, 0.1, loss=20.0 if step <= 500 else 10.0, weight=10,
-                    norm=50.0 if step == 700 else 1.0, took=0.5)
+        history.add(
+            step,
+            step / 2,
+            10 * step,
+            0.1,
+            loss=20.0 if step <= 500 else 10.0,
+            weight=10,
+            norm=50.0 if step == 700 else 1.0,
+            took=0.5,
+        )
     stored = json.loads(history.to_json())
-    assert 200 <= len(stored["step"]) <= history_module.MOST and stored["step"][-1] == 1000
+    assert (
+        200 <= len(stored["step"]) <= history_module.MOST and stored["step"][-1] == 1000
+    )
     assert len(set(np.diff(stored["step"]))) == 1, "points of equally many steps"
     assert (stored["loss"][0], stored["loss"][-1]) == (2.0, 1.0)
     assert stored["seen"] == [10 * step for step in stored["step"]]
-    assert max(stored["largest_norm"]) == 50.0 and np.mean(stored["gradient_norm"]) == pytest.approx(1.049)
+    assert max(stored["largest_norm"]) == 50.0 and np.mean(
+        stored["gradient_norm"]
+    ) == pytest.approx(1.049)
     assert set(stored["per_second"]) == {20}
 
 
@@ -56,18 +79,26 @@ def test_the_loop_writes_its_history_beside_the_checkpoint(tmp_path):
     history = read_history(tmp_path)
     told = lines(tmp_path)
     assert history.step == (1, 2, 3)
-    assert list(history.seen) == [line["seen"] for line in told] == [2, 6, 7]  # LineTask has batches of 2, 4, 1 and 3
-    assert list(history.loss) == pytest.approx([line["loss"] for line in told], abs=1e-3)
-    assert list(history.learning_rate) == pytest.approx([line["learning_rate"] for line in told], rel=1e-3)
+    # LineTask has batches of 2, 4, 1 and 3
+    assert list(history.seen) == [line["seen"] for line in told] == [2, 6, 7]
+    assert list(history.loss) == pytest.approx(
+        [line["loss"] for line in told], abs=1e-3
+    )
+    assert list(history.learning_rate) == pytest.approx(
+        [line["learning_rate"] for line in told], rel=1e-3
+    )
     assert [scores.values["good"] for scores in history.scores] == [0.1, 0.3, 0.2]
     assert min(history.gradient_norm) > 0
 
 
 def test_a_run_ends_after_so_many_pieces_and_its_rate_follows(tmp_path):
     trainer, _ = train(LineTask(), tmp_path, weight=12, warmup=0, evaluate_minutes=0.0)
-    assert (trainer.seen, trainer.step) == (12, 5)  # 2 + 4 + 1 + 3 and, of the next epoch, 2
+    # 2 + 4 + 1 + 3 and, of the next epoch, 2
+    assert (trainer.seen, trainer.step) == (12, 5)
     rates = [line["learning_rate"] / 0.01 for line in lines(tmp_path)]
-    assert rates == pytest.approx([(1 + np.cos(np.pi * seen / 12)) / 2 for seen in (0, 2, 6, 7, 10)])
+    assert rates == pytest.approx(
+        [(1 + np.cos(np.pi * seen / 12)) / 2 for seen in (0, 2, 6, 7, 10)]
+    )
 
 
 def test_an_interrupted_run_goes_on_with_its_history(tmp_path):
@@ -82,30 +113,56 @@ def test_an_interrupted_run_goes_on_with_its_history(tmp_path):
     train(LineTask(), parts, **often)
     one = read_history(whole)
     two = read_history(parts)
-    assert (one.step, one.seen, one.loss, one.gradient_norm) == (two.step, two.seen, two.loss, two.gradient_norm)
+    assert (one.step, one.seen, one.loss, one.gradient_norm) == (
+        two.step,
+        two.seen,
+        two.loss,
+        two.gradient_norm,
+    )
     assert [s.step for s in two.scores] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_run_that_diverges_leaves_its_history(tmp_path):
     class Diverging(LineTask):
         def loss(self, model, batch, device):
-            return super().loss(model, batch, device) * (float("nan") if len(self.seen) == 3 else 1.0)
+            return super().loss(model, batch, device) * (
+                float("nan") if len(self.seen) == 3 else 1.0
+            )
 
     with pytest.raises(UserError, match="diverged"):
         train(Diverging(), tmp_path, steps=9)
     assert read_history(tmp_path).step == (1, 2)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda stored: stored.pop("loss"), "'loss' is missing"),
-    (lambda stored: stored["loss"].pop(), "its columns are of unequal length"),
-    (lambda stored: stored["loss"].__setitem__(0, None), "None is no finite number"),
-    (lambda stored: stored["scores"][0].pop("step"), "'step' is missing"),
-    (lambda stored: stored["step"].__setitem__(0, float("inf")), "inf is no whole number of at least 0"),
-    (lambda stored: stored["seen"].__setitem__(0, [3]), "[3] is no whole number"),
-    (lambda stored: stored["scores"][0].update(step=1e400), "inf is no whole number"),
-    (lambda stored: stored["scores"][0].update(bleu=float("inf")), "inf is no finite number"),
-    (lambda stored: stored["scores"][0].update(bleu=[1]), "[1] is no finite number")])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda stored: stored.pop("loss"), "'loss' is missing"),
+        (lambda stored: stored["loss"].pop(), "its columns are of unequal length"),
+        (
+            lambda stored: stored["loss"].__setitem__(0, None),
+            "None is no finite number",
+        ),
+        (lambda stored: stored["scores"][0].pop("step"), "'step' is missing"),
+        (
+            lambda stored: stored["step"].__setitem__(0, float("inf")),
+            "inf is no whole number of at least 0",
+        ),
+        (lambda stored: stored["seen"].__setitem__(0, [3]), "[3] is no whole number"),
+        (
+            lambda stored: stored["scores"][0].update(step=1e400),
+            "inf is no whole number",
+        ),
+        (
+            lambda stored: stored["scores"][0].update(bleu=float("inf")),
+            "inf is no finite number",
+        ),
+        (
+            lambda stored: stored["scores"][0].update(bleu=[1]),
+            "[1] is no finite number",
+        ),
+    ],
+)
 def test_a_broken_history_is_one_sentence(tmp_path, change, words):
     assert read_history(tmp_path) is None
     history = History()
@@ -132,17 +189,29 @@ def test_moments_are_due_at_shares_that_double():
     assert shares(5) == [0.0, 0.125, 0.25, 0.5, 1.0]
 
 
-def test_each_share_is_due_once_even_where_a_step_passes_several(tmp_path, tokenizer, gold):
-    recorder = MomentsRecorder(tmp_path, translator("none", tokenizer), tokenizer, gold, 5)
+def test_each_share_is_due_once_even_where_a_step_passes_several(
+    tmp_path, tokenizer, gold
+):
+    recorder = MomentsRecorder(
+        tmp_path, translator("none", tokenizer), tokenizer, gold, 5
+    )
     recorder.resume(0, 0.0)
     passing = (0.0, 0.0, 0.1, 0.3, 0.4, 0.5, 0.9, 1.0, 1.0)
     assert [done for done in passing if recorder.due(done)] == [0.0, 0.3, 0.5, 1.0]
 
 
-@pytest.mark.parametrize(("kind", "stacks"), [
-    ("transformer", {"encoder_self": 2, "decoder_self": 1, "cross": 1}), ("additive", {"cross": 1}), ("none", {})])
+@pytest.mark.parametrize(
+    ("kind", "stacks"),
+    [
+        ("transformer", {"encoder_self": 2, "decoder_self": 1, "cross": 1}),
+        ("additive", {"cross": 1}),
+        ("none", {}),
+    ],
+)
 def test_moments_are_kept_and_read_back(tmp_path, tokenizer, gold, kind, stacks):
-    recorder = MomentsRecorder(tmp_path, translator(kind, tokenizer), tokenizer, gold, 3)
+    recorder = MomentsRecorder(
+        tmp_path, translator(kind, tokenizer), tokenizer, gold, 3
+    )
     recorder.resume(0, 0.0)
     threads = torch.get_num_threads()
     for step in (0, 5):
@@ -150,7 +219,10 @@ def test_moments_are_kept_and_read_back(tmp_path, tokenizer, gold, kind, stacks)
     assert torch.get_num_threads() == threads
     kept = read_moments(tmp_path)
     assert [moment.step for moment in kept.moments] == [0, 5]
-    assert [course.english for course in kept.courses] == ["I do not like cold soup.", "Do not run!"]
+    assert [course.english for course in kept.courses] == [
+        "I do not like cold soup.",
+        "Do not run!",
+    ]
     heads = 2 if kind == "transformer" else 1
     for course in kept.courses:
         assert set(course.maps) == set(stacks) and len(course.translations) == 2
@@ -158,9 +230,14 @@ def test_moments_are_kept_and_read_back(tmp_path, tokenizer, gold, kind, stacks)
             maps = course.maps[stack]
             asks = course.source if stack == "encoder_self" else course.target
             sees = course.target if stack == "decoder_self" else course.source
-            assert maps.shape == (2, layers, heads, len(asks), len(sees)) and maps.dtype == np.uint8
+            assert (
+                maps.shape == (2, layers, heads, len(asks), len(sees))
+                and maps.dtype == np.uint8
+            )
             assert np.abs(maps.astype(int).sum(axis=-1) - 255).max() <= len(sees) / 2
-    assert kept.errors.shape == ((2, len(READINGS), 1, heads) if stacks else (2, len(READINGS), 0, 0))
+    assert kept.errors.shape == (
+        (2, len(READINGS), 1, heads) if stacks else (2, len(READINGS), 0, 0)
+    )
     assert ((kept.errors >= 0) & (kept.errors <= 1)).all()
 
 
@@ -195,60 +272,130 @@ def test_the_trainer_takes_moments_of_the_averaged_weights(tmp_path):
 
         def take(self, moment):
             assert not task.model.training
-            self.taken.append((moment.step, moment.done, [p.detach().clone() for p in task.model.parameters()]))
+            self.taken.append(
+                (
+                    moment.step,
+                    moment.done,
+                    [p.detach().clone() for p in task.model.parameters()],
+                )
+            )
 
     task = LineTask()
     moments = Taken()
     trainer = history_trainer(task, tmp_path, moments)
     trainer.train()
-    assert [(step, done) for step, done, _ in moments.taken] == [(0, 0.0), (2, 0.5), (4, 1.0)]
-    assert all(torch.equal(a, b) for a, b in zip(moments.taken[-1][2], trainer.average.weights, strict=True))
+    assert [(step, done) for step, done, _ in moments.taken] == [
+        (0, 0.0),
+        (2, 0.5),
+        (4, 1.0),
+    ]
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(moments.taken[-1][2], trainer.average.weights, strict=True)
+    )
 
 
 def history_trainer(task, folder, moments):
     from xformer.training.loop import Trainer
     from xformer.training.options import TrainingOptions
+
     options = TrainingOptions(steps=4, precision="bfloat16", peak=0.01)
     return Trainer(task, folder, options, torch.device("cpu"), moments=moments)
 
 
 def test_a_vocabulary_without_the_characters_is_refused(tmp_path, tokenizer, gold):
     with pytest.raises(ValueError, match="has not the characters"):
-        MomentsRecorder(tmp_path, translator("none", tokenizer), tokenizer,
-                        [pair for pair in gold if pair.english.startswith("Who")], 3)
+        MomentsRecorder(
+            tmp_path,
+            translator("none", tokenizer),
+            tokenizer,
+            [pair for pair in gold if pair.english.startswith("Who")],
+            3,
+        )
 
 
 def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
     assert read_moments(tmp_path) is None
-    recorder = MomentsRecorder(tmp_path, translator("additive", tokenizer), tokenizer, gold, 3)
+    recorder = MomentsRecorder(
+        tmp_path, translator("additive", tokenizer), tokenizer, gold, 3
+    )
     recorder.resume(0, 0.0)
     recorder.take(Moment(0, 0.0, 0, 0.0))
     path = tmp_path / recorded.MOMENTS
     kept = recorder.kept
     whole = path.read_bytes()
     shorter = kept.courses[0].maps["cross"][..., :-1]
-    for broken in (whole[:-10], whole[:50], b"", moments_bytes(Moments((), kept.courses, kept.errors)),
-                   moments_bytes(Moments(kept.moments, (vary(kept.courses[0], shorter),), kept.errors))):
+    for broken in (
+        whole[:-10],
+        whole[:50],
+        b"",
+        moments_bytes(Moments((), kept.courses, kept.errors)),
+        moments_bytes(
+            Moments(kept.moments, (vary(kept.courses[0], shorter),), kept.errors)
+        ),
+    ):
         path.write_bytes(broken)
         with pytest.raises(UserError, match="holds no moments of a training run"):
             read_moments(tmp_path)
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    (lambda one: Moments(one.moments, one.courses, one.errors[:, :, :, :0]),
-     "do not fit the layers and heads of its maps"),
-    (lambda one: Moments(one.moments, one.courses, np.zeros((1, 2, 0, 0), np.float32)),
-     "do not fit the layers and heads"),
-    (lambda one: Moments(one.moments, one.courses, one.errors + 2), "an error rate is not between 0 and 1"),
-    (lambda one: Moments(one.moments, one.courses, one.errors * np.float32("nan")), "not between 0 and 1"),
-    (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :0]),), one.errors),
-     "have 0 layers and 1 heads; each must be from 1 to 64"),
-    (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :, :0]),), one.errors),
-     "have 1 layers and 0 heads"),
-    (lambda one: Moments((Moment(float("inf"), 0.0, 0, 0.0),), one.courses, one.errors), "inf is no whole number"),
-    (lambda one: Moments((Moment([1], 0.0, 0, 0.0),), one.courses, one.errors), "[1] is no whole number")])
-def test_hostile_moments_are_one_sentence_that_names_the_file(tmp_path, tokenizer, gold, change, said):
-    recorder = MomentsRecorder(tmp_path, translator("additive", tokenizer), tokenizer, gold, 3)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda one: Moments(one.moments, one.courses, one.errors[:, :, :, :0]),
+            "do not fit the layers and heads of its maps",
+        ),
+        (
+            lambda one: Moments(
+                one.moments, one.courses, np.zeros((1, 2, 0, 0), np.float32)
+            ),
+            "do not fit the layers and heads",
+        ),
+        (
+            lambda one: Moments(one.moments, one.courses, one.errors + 2),
+            "an error rate is not between 0 and 1",
+        ),
+        (
+            lambda one: Moments(
+                one.moments, one.courses, one.errors * np.float32("nan")
+            ),
+            "not between 0 and 1",
+        ),
+        (
+            lambda one: Moments(
+                one.moments,
+                (vary(one.courses[0], one.courses[0].maps["cross"][:, :0]),),
+                one.errors,
+            ),
+            "have 0 layers and 1 heads; each must be from 1 to 64",
+        ),
+        (
+            lambda one: Moments(
+                one.moments,
+                (vary(one.courses[0], one.courses[0].maps["cross"][:, :, :0]),),
+                one.errors,
+            ),
+            "have 1 layers and 0 heads",
+        ),
+        (
+            lambda one: Moments(
+                (Moment(float("inf"), 0.0, 0, 0.0),), one.courses, one.errors
+            ),
+            "inf is no whole number",
+        ),
+        (
+            lambda one: Moments((Moment([1], 0.0, 0, 0.0),), one.courses, one.errors),
+            "[1] is no whole number",
+        ),
+    ],
+)
+def test_hostile_moments_are_one_sentence_that_names_the_file(
+    tmp_path, tokenizer, gold, change, said
+):
+    recorder = MomentsRecorder(
+        tmp_path, translator("additive", tokenizer), tokenizer, gold, 3
+    )
     recorder.resume(0, 0.0)
     recorder.take(Moment(0, 0.0, 0, 0.0))
     (tmp_path / recorded.MOMENTS).write_bytes(moments_bytes(change(recorder.kept)))
@@ -258,8 +405,15 @@ def test_hostile_moments_are_one_sentence_that_names_the_file(tmp_path, tokenize
 
 
 def vary(course, cross):
-    return Course(course.english, course.reference, course.source, course.target, course.predicted,
-                           course.translations, {"cross": cross})
+    return Course(
+        course.english,
+        course.reference,
+        course.source,
+        course.target,
+        course.predicted,
+        course.translations,
+        {"cross": cross},
+    )
 
 
 def test_history_and_moments_belong_to_a_checkpoint():

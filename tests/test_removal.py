@@ -21,17 +21,28 @@ def without(tab, name):
 
 
 def test_every_folder_of_a_part_stands_in_the_table_once():
-    assert sorted(name for _, name in PARTS) == sorted(path.parent.name for path in PACKAGE.glob("parts/*/part.py"))
+    assert sorted(name for _, name in PARTS) == sorted(
+        path.parent.name for path in PACKAGE.glob("parts/*/part.py")
+    )
 
 
-@pytest.mark.parametrize(("tab", "name"), [
-    pytest.param(*one, marks=() if one[1] in ("doors", "path") else pytest.mark.full) for one in PARTS])
+@pytest.mark.parametrize(
+    ("tab", "name"),
+    [
+        pytest.param(
+            *one, marks=() if one[1] in ("doors", "path") else pytest.mark.full
+        )
+        for one in PARTS
+    ],
+)
 def test_the_page_is_laid_out_without_a_part(running, tab, name):
     table = without(tab, name)
     page = laid_out(running, tabs=tabs(table))
     assert [*page.opened] == [one for one, made in table.items() if made.parts]
     choice = TABS[tab].choice
     if choice and table[tab].parts:
-        assert [*page.controls.kinds(running)[choice].options] == [module.ID for module in table[tab].modules()]
+        assert [*page.controls.kinds(running)[choice].options] == [
+            module.ID for module in table[tab].modules()
+        ]
     headings = {one.id for one in page.demo.blocks.values() if isinstance(one, gr.Tab)}
     assert (tab in headings) == bool(table[tab].parts)

@@ -24,7 +24,9 @@ from xformer.ui.tabs import EXAMPLES, examples
 
 @pytest.fixture(scope="module")
 def models():
-    running = Models(Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu")
+    running = Models(
+        Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu"
+    )
     yield running
     running.close()
 
@@ -42,22 +44,37 @@ def test_it_translates_spanish(back):
 
 
 def test_pairs_are_turned_round_for_it(models, back):
-    pairs = [("The cat sleeps.", "El gato duerme."), ("Where is my brother?", "¿Dónde está mi hermano?")]
+    pairs = [
+        ("The cat sleeps.", "El gato duerme."),
+        ("Where is my brother?", "¿Dónde está mi hermano?"),
+    ]
     assert evaluation.as_read(models.default, pairs) == pairs
-    assert evaluation.as_read(back, pairs) == [(spanish, english) for english, spanish in pairs]
-    assert evaluation.evaluate_translation(back, pairs, Options(alternatives=0)).bleu > 60
+    assert evaluation.as_read(back, pairs) == [
+        (spanish, english) for english, spanish in pairs
+    ]
+    assert (
+        evaluation.evaluate_translation(back, pairs, Options(alternatives=0)).bleu > 60
+    )
 
 
 @pytest.mark.full
 def test_gold_links_are_turned_round_for_it(back):
     gold = Gold("a b", "x y z", frozenset({(0, 2)}), frozenset({(0, 2), (1, 0)}))
-    assert gold.turned() == Gold("x y z", "a b", frozenset({(2, 0)}), frozenset({(2, 0), (0, 1)}))
+    assert gold.turned() == Gold(
+        "x y z", "a b", frozenset({(2, 0)}), frozenset({(2, 0), (0, 1)})
+    )
     assert gold.turned().turned() == gold
     kept = json.loads((REVERSE.path / "metrics.json").read_text())["alignment"]["best"]
     scores = evaluation.evaluate_alignment(back, read_gold())
-    assert (scores.layer, scores.head, scores.reading) == (kept["layer"], kept["head"], kept["of"])
+    assert (scores.layer, scores.head, scores.reading) == (
+        kept["layer"],
+        kept["head"],
+        kept["of"],
+    )
     assert scores.best == pytest.approx(0.028, abs=1e-3)
-    assert evaluation.evaluate_alignment(back, read_gold(GOLD["es"])).best == pytest.approx(0.021, abs=1e-3)
+    assert evaluation.evaluate_alignment(
+        back, read_gold(GOLD["es"])
+    ).best == pytest.approx(0.021, abs=1e-3)
 
 
 def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
@@ -72,21 +89,48 @@ def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
 def test_texts_take_the_languages_from_the_model(models, back):
     assert ENGLISH.of(back.info).say("sentence") == "Spanish sentence"
     assert SPANISH.of(back.info).say("sentence") == "Oración en español"
-    assert ENGLISH.of(models.default.info).say("sentence") == ENGLISH.say("sentence") == "English sentence"
+    assert (
+        ENGLISH.of(models.default.info).say("sentence")
+        == ENGLISH.say("sentence")
+        == "English sentence"
+    )
 
 
 def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
     def run(service, sentence):
-        *_, answer = translate.run(service, ENGLISH.of(service.info), sentence=sentence, former=None, longest=60,
-                                   models=models, beam=1, n_best=1, length_penalty=1)
+        *_, answer = translate.run(
+            service,
+            ENGLISH.of(service.info),
+            sentence=sentence,
+            former=None,
+            longest=60,
+            models=models,
+            beam=1,
+            n_best=1,
+            length_penalty=1,
+        )
         return answer
-    assert "Translate from" not in run(models.default, "The cat is in the house.")["problem"]
+
+    assert (
+        "Translate from"
+        not in run(models.default, "The cat is in the house.")["problem"]
+    )
     said = run(models.default, "El gato está en la casa.")
-    assert "looks like Spanish; the model reads English" in said["problem"] and said["asked"] in said["problem"]
+    assert (
+        "looks like Spanish; the model reads English" in said["problem"]
+        and said["asked"] in said["problem"]
+    )
     assert "Translate from Spanish" in said["problem"] and "es-en" in said["problem"]
     said = run(back, "The cat is in the house.")["problem"]
-    assert "looks like English; the model reads Spanish" in said and "Translate from English" in said
-    assert models.reading("es") == "es-en" and models.reading("en") == "" and models.reading("de") is None
+    assert (
+        "looks like English; the model reads Spanish" in said
+        and "Translate from English" in said
+    )
+    assert (
+        models.reading("es") == "es-en"
+        and models.reading("en") == ""
+        and models.reading("de") is None
+    )
 
 
 def test_examples_and_pairs_are_in_the_language_that_it_reads(models, back):
@@ -100,28 +144,44 @@ def test_a_page_opens_in_its_language_and_goes_back(models):
     page = laid_out(models)
     said, there = open_at(page, {"model": "es-en"})
     assert said == ""
-    assert there[page.sentence]["label"] == "Spanish sentence" and there[page.sentence]["value"].startswith("Estaba")
+    assert there[page.sentence]["label"] == "Spanish sentence" and there[page.sentence][
+        "value"
+    ].startswith("Estaba")
     _, again = open_at(page, {"text": "The cat."})
-    assert again[page.sentence]["label"] == "English sentence" and again[page.sentence]["value"] == "The cat."
+    assert (
+        again[page.sentence]["label"] == "English sentence"
+        and again[page.sentence]["value"] == "The cat."
+    )
 
 
 def test_a_translation_is_translated_back_and_the_sentence_judged_by_it(models, back):
     went = models.default.translate("The bank is closed today.")
     *_, answer = round_trip.run(models.default, ENGLISH, went=went, models=models)
     again = back.translate(went.best.text, went.alone).best.text
-    assert again == "The bank is closed today." and "It comes back word for word." in answer["came_back"]
+    assert (
+        again == "The bank is closed today."
+        and "It comes back word for word." in answer["came_back"]
+    )
     went = models.default.translate("I was talking to my friend about his old car.")
-    other = replace(went, n_best=(replace(went.best, text="Hablaba con mi amiga de su viejo coche."),))
+    other = replace(
+        went,
+        n_best=(replace(went.best, text="Hablaba con mi amiga de su viejo coche."),),
+    )
     *_, answer = round_trip.run(models.default, ENGLISH, went=other, models=models)
     assert "<del>" in answer["came_back"] and "<ins>" in answer["came_back"]
     tokens = back.typed(went.source)[0]
-    likely, unlikely = (back.ask(Force(text, tuple(tokens))) for text in (went.best.text, other.best.text))
+    likely, unlikely = (
+        back.ask(Force(text, tuple(tokens)))
+        for text in (went.best.text, other.best.text)
+    )
     assert f"--unsure:{1 - math.exp(unlikely.log_probs[0]):.3f}" in answer["came_back"]
     assert sum(unlikely.log_probs) < sum(likely.log_probs)
 
 
 def test_what_cannot_be_translated_back_is_said(back):
     nobody = SimpleNamespace(translating=lambda source, target: [])
-    answer = next(round_trip.run(back, SPANISH, went=back.translate("gato"), models=nobody))
+    answer = next(
+        round_trip.run(back, SPANISH, went=back.translate("gato"), models=nobody)
+    )
     assert "(inglés → español)" in answer["problem"] and not answer["came_back"]
     assert round_trip.run.needs == {"went": "back_empty"}

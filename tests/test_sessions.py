@@ -18,26 +18,55 @@ from xformer.ui.server import gradio_private, sessions
 
 def app_of(holder, queue, **ended):
     """What the sessions of an app need of it. ended: of each session, how many streams of answers have ended."""
-    return SimpleNamespace(state_holder=holder, state=SimpleNamespace(ended=Counter(ended)),
-                           get_blocks=lambda: SimpleNamespace(_queue=queue))
+    return SimpleNamespace(
+        state_holder=holder,
+        state=SimpleNamespace(ended=Counter(ended)),
+        get_blocks=lambda: SimpleNamespace(_queue=queue),
+    )
 
 
 def test_a_page_that_was_closed_is_forgotten_after_a_while():
     now = datetime.datetime.now()
-    pages = {"open": (False, 9_000), "just closed": (True, 5), "closed": (True, sessions.KEPT + 5),
-             "call": (False, 9_000), "running call": (False, 9_000), "new call": (False, 5)}
-    holder = SimpleNamespace(session_data={name: SimpleNamespace(is_closed=closed, state_data={})
-                                           for name, (closed, _) in pages.items()},
-                             time_last_used={name: now - datetime.timedelta(seconds=ago)
-                                             for name, (_, ago) in pages.items()})
-    pending = {"open": {"one"}, "closed": set(), **{name: {name} for name in pages if "call" in name}}
-    queue = SimpleNamespace(pending_event_ids_session=pending, event_ids_to_events={"running call": 1},
-                            pending_messages_per_session={"closed": 1, "call": 1})
+    pages = {
+        "open": (False, 9_000),
+        "just closed": (True, 5),
+        "closed": (True, sessions.KEPT + 5),
+        "call": (False, 9_000),
+        "running call": (False, 9_000),
+        "new call": (False, 5),
+    }
+    holder = SimpleNamespace(
+        session_data={
+            name: SimpleNamespace(is_closed=closed, state_data={})
+            for name, (closed, _) in pages.items()
+        },
+        time_last_used={
+            name: now - datetime.timedelta(seconds=ago)
+            for name, (_, ago) in pages.items()
+        },
+    )
+    pending = {
+        "open": {"one"},
+        "closed": set(),
+        **{name: {name} for name in pages if "call" in name},
+    }
+    queue = SimpleNamespace(
+        pending_event_ids_session=pending,
+        event_ids_to_events={"running call": 1},
+        pending_messages_per_session={"closed": 1, "call": 1},
+    )
     app = app_of(holder, queue, open=3, closed=5)
     sessions.sweep(app)
     assert app.state.ended == {"open": 3}
-    assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed", "running call", "new call"}
-    assert set(pending) == {"open", "running call", "new call"} and not queue.pending_messages_per_session
+    assert (
+        set(holder.session_data)
+        == set(holder.time_last_used)
+        == {"open", "just closed", "running call", "new call"}
+    )
+    assert (
+        set(pending) == {"open", "running call", "new call"}
+        and not queue.pending_messages_per_session
+    )
 
 
 @pytest.mark.parametrize("comes", [True, False])
@@ -58,10 +87,13 @@ def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, 
 
     app = SimpleNamespace(state=SimpleNamespace(listeners={}))
     monkeypatch.setattr(sessions, "asyncio", SimpleNamespace(sleep=look))
-    monkeypatch.setattr(gradio_private, "jobs", lambda _: [gradio_private.Job("one", "page", 60.0, 0)])
+    monkeypatch.setattr(
+        gradio_private, "jobs", lambda _: [gradio_private.Job("one", "page", 60.0, 0)]
+    )
     monkeypatch.setattr(gradio_private, "drop", drop)
     with pytest.raises(asyncio.CancelledError):
-        sessions._drop(app).send(None)  # nothing in it waits, and a browser of these tests may have a loop of its own
+        # nothing in it waits, and a browser of these tests may have a loop of its own
+        sessions._drop(app).send(None)
     assert dropped[:1] == ([] if comes else [sessions.LOOKS])
 
 
@@ -77,35 +109,64 @@ def test_who_comes_to_listen_while_an_answer_is_dropped_is_not_broken_off(comes)
 
     messages = asyncio.Queue()
     cleaned = []
-    queue = SimpleNamespace(clean_events=clean_events, pending_event_ids_session={"call": {"call"}},
-                            pending_messages_per_session={"call": messages})
+    queue = SimpleNamespace(
+        clean_events=clean_events,
+        pending_event_ids_session={"call": {"call"}},
+        pending_messages_per_session={"call": messages},
+    )
     app = SimpleNamespace(get_blocks=lambda: SimpleNamespace(_queue=queue))
     run(gradio_private.drop(app, job, lambda: True in here, "It was given up."))
     assert cleaned == ([] if comes == "before" else ["call"])
     assert ("call" in queue.pending_messages_per_session) == (comes != "never")
     said = [] if messages.empty() else [messages.get_nowait()]
     assert [(one.event_id, one.success, one.output) for one in said] == (
-        [("call", False, {"error": "It was given up."})] if comes == "meanwhile" else [])
+        [("call", False, {"error": "It was given up."})] if comes == "meanwhile" else []
+    )
 
 
-def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learned_pairs, monkeypatch):
+def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(
+    running, learned_pairs, monkeypatch
+):
     trace = running.trace(*learned_pairs[0])
     size = sessions.weight({1: trace, 2: (trace, ["four"]), 3: None})
-    arrays = sum(value.nbytes for value in vars(trace).values() if hasattr(value, "nbytes"))
+    arrays = sum(
+        value.nbytes for value in vars(trace).values() if hasattr(value, "nbytes")
+    )
     assert arrays < size < arrays + 1_000  # what stands in it twice counts once
-    holder = SimpleNamespace(time_last_used={}, session_data={
-        name: SimpleNamespace(is_closed=False, state_data={1: trace}) for name in "abcd"})
-    queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
-    monkeypatch.setattr(sessions, "MOST_KEPT", 2 * (sessions.PAGE + sessions.weight(trace)))
+    holder = SimpleNamespace(
+        time_last_used={},
+        session_data={
+            name: SimpleNamespace(is_closed=False, state_data={1: trace})
+            for name in "abcd"
+        },
+    )
+    queue = SimpleNamespace(
+        pending_event_ids_session={},
+        event_ids_to_events={},
+        pending_messages_per_session={},
+    )
+    monkeypatch.setattr(
+        sessions, "MOST_KEPT", 2 * (sessions.PAGE + sessions.weight(trace))
+    )
     sessions.sweep(app_of(holder, queue))
     assert list(holder.session_data) == ["c", "d"]
 
 
 def test_pages_that_were_only_opened_count_too():
-    pages = [f"page {number}" for number in range(sessions.MOST_KEPT // sessions.PAGE + 3)]
-    holder = SimpleNamespace(time_last_used={}, session_data={
-        name: SimpleNamespace(is_closed=False, state_data={}) for name in pages})
-    queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
+    pages = [
+        f"page {number}" for number in range(sessions.MOST_KEPT // sessions.PAGE + 3)
+    ]
+    holder = SimpleNamespace(
+        time_last_used={},
+        session_data={
+            name: SimpleNamespace(is_closed=False, state_data={}) for name in pages
+        },
+    )
+    queue = SimpleNamespace(
+        pending_event_ids_session={},
+        event_ids_to_events={},
+        pending_messages_per_session={},
+    )
     sessions.sweep(app_of(holder, queue))
     assert list(holder.session_data) == pages[3:]
 
@@ -121,8 +182,11 @@ def test_gradio_notes_no_picture_of_a_page():
         gradio_private.keep_little(app)
         session = app.state_holder["page"]
         (listener,) = demo.fns.values()
-        sent = await demo.postprocess_data(listener, ["a large picture", gr.update(choices=["two"])], session)
+        sent = await demo.postprocess_data(
+            listener, ["a large picture", gr.update(choices=["two"])], session
+        )
         return sent, session, menu._id
+
     sent, session, menu = run(draw())
     assert sent[0] == "a large picture" and session[menu].choices == [("two", "two")]
     assert "a large picture" not in str([vars(session), list(session.components)])
@@ -168,7 +232,9 @@ print(before - held())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_that_was_freed_is_given_back():
-    ran = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", FREED], capture_output=True, text=True, check=True
+    )
     assert float(ran.stdout) > 150  # MB
 
 
@@ -177,11 +243,15 @@ def test_it_is_given_back_again_and_again_while_the_page_is_served(monkeypatch):
     monkeypatch.setattr(sessions, "TRIM", 0)
     monkeypatch.setattr(sessions, "give_back", given.release)
     queue = SimpleNamespace(event_ids_to_events={}, push=None)
-    app = SimpleNamespace(state=SimpleNamespace(), state_holder=SimpleNamespace(),
-                          get_blocks=lambda: SimpleNamespace(_queue=queue, default_config=None))
+    app = SimpleNamespace(
+        state=SimpleNamespace(),
+        state_holder=SimpleNamespace(),
+        get_blocks=lambda: SimpleNamespace(_queue=queue, default_config=None),
+    )
 
     async def serve():
         async with sessions.sessions(app):
             for _ in range(2):
                 await asyncio.to_thread(given.acquire)
+
     run(serve())

@@ -46,8 +46,14 @@ LITERAL = {
         vocab_layer weigh_error_beta weigh_power_info""",
     "an example": "address_lock error_head error_lock calibration_text form_none",
     "a constant of the code, see below": """
-        first_text_split first_variance live_text train_error_seed train_error_shape"""}
-SOURCES = [*Path("xformer").rglob("*.py"), *of_parts("*.html"), *Path("assets/html").glob("*.html"), Path("app.py")]
+        first_text_split first_variance live_text train_error_seed train_error_shape""",
+}
+SOURCES = [
+    *Path("xformer").rglob("*.py"),
+    *of_parts("*.html"),
+    *Path("assets/html").glob("*.html"),
+    Path("app.py"),
+]
 
 
 def test_both_languages_have_the_same_texts_with_the_same_values():
@@ -55,33 +61,58 @@ def test_both_languages_have_the_same_texts_with_the_same_values():
     spanish = SPANISH.texts
     assert english.keys() == spanish.keys()
     for key in english:
-        assert set(PLACES.findall(english[key])) == set(PLACES.findall(spanish[key])), key
+        assert set(PLACES.findall(english[key])) == set(PLACES.findall(spanish[key])), (
+            key
+        )
         assert english[key].strip() and spanish[key].strip(), key
 
 
 def test_a_figure_stands_in_a_text_only_where_nothing_can_make_it_false():
     listed = [key for keys in LITERAL.values() for key in keys.split()]
-    found = {key for texts in (ENGLISH.texts, SPANISH.texts) for key, text in texts.items()
-             if re.search(r"\d", PLACES.sub("", text))}
-    assert found == set(listed) and len(listed) == len(found), "fill it in from data, or list it with a reason"
+    found = {
+        key
+        for texts in (ENGLISH.texts, SPANISH.texts)
+        for key, text in texts.items()
+        if re.search(r"\d", PLACES.sub("", text))
+    }
+    assert found == set(listed) and len(listed) == len(found), (
+        "fill it in from data, or list it with a reason"
+    )
 
 
-@pytest.mark.parametrize(("key", "constants"), [
-    ("first_text_split", walkthrough_tab.HEADS),
-    ("first_variance", [walkthrough.KEYS * signature(walkthrough.variance).parameters["samples"].default]),
-    ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
-    ("train_error_seed", [0, LARGEST_SEED]),
-    ("train_error_shape", [1, *range(32, WIDEST + 1, 32)])])
+@pytest.mark.parametrize(
+    ("key", "constants"),
+    [
+        ("first_text_split", walkthrough_tab.HEADS),
+        (
+            "first_variance",
+            [
+                walkthrough.KEYS
+                * signature(walkthrough.variance).parameters["samples"].default
+            ],
+        ),
+        ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
+        ("train_error_seed", [0, LARGEST_SEED]),
+        ("train_error_shape", [1, *range(32, WIDEST + 1, 32)]),
+    ],
+)
 def test_figures_of_the_code_are_those_of_the_code(key, constants):
     for language in (ENGLISH, SPANISH):
-        found = re.findall(r"\d{1,3}(?:[,\s]\d{3})+|\d+", PLACES.sub("", language.texts[key]))
+        found = re.findall(
+            r"\d{1,3}(?:[,\s]\d{3})+|\d+", PLACES.sub("", language.texts[key])
+        )
         found = [int(re.sub(r"\D", "", one)) for one in found]
         assert found == [*constants], language.code
 
 
 def test_a_text_is_the_name_of_one_part():
     """Of a tab, or of a model; and code that says one by its whole key means another thing by it."""
-    shown = [tab.tab.name.format(part.ID) for tab in page.TABS if isinstance(tab, Parts) for part in tab.parts]
+    shown = [
+        tab.tab.name.format(part.ID)
+        for tab in page.TABS
+        if isinstance(tab, Parts)
+        for part in tab.parts
+    ]
     named = [*shown, *(f"part_{name}" for name in PARTS)]
     assert len(named) == len({*named}) > 20 and {*named} <= {*ENGLISH.texts}
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
@@ -92,22 +123,40 @@ def test_every_text_is_used_somewhere():
     """A key stands in the code as a whole, or as a stem that a value is put behind: f"role_{name}"."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     whole = set(re.findall(r"""["'](\w+)["']""", code))
-    stems = tuple(stem for stem in re.findall(r"""["'](\w+_)\{""", code)) + ("picture_title_rollout", "rule_rollout")
-    assert not [key for key in ENGLISH.texts if key not in whole and not key.startswith(stems)]
+    stems = tuple(stem for stem in re.findall(r"""["'](\w+_)\{""", code)) + (
+        "picture_title_rollout",
+        "rule_rollout",
+    )
+    assert not [
+        key for key in ENGLISH.texts if key not in whole and not key.startswith(stems)
+    ]
 
 
 def test_no_text_says_where_a_picture_stands():
     """Two stand beside each other on a wide screen, and one below the other on a narrow one."""
-    where = re.compile(r"\b(?:upper|lower|left|right) (?:picture|plot|chart|map)\b|"
-                       r"\b(?:imagen|gráfico|mapa|figura) de (?:arriba|abajo|la izquierda|la derecha)\b")
-    assert not [key for texts in (ENGLISH.texts, SPANISH.texts) for key, text in texts.items() if where.search(text)]
+    where = re.compile(
+        r"\b(?:upper|lower|left|right) (?:picture|plot|chart|map)\b|"
+        r"\b(?:imagen|gráfico|mapa|figura) de (?:arriba|abajo|la izquierda|la derecha)\b"
+    )
+    assert not [
+        key
+        for texts in (ENGLISH.texts, SPANISH.texts)
+        for key, text in texts.items()
+        if where.search(text)
+    ]
 
 
 def test_a_key_of_the_keyboard_has_one_name():
-    assert not [key for key, said in SPANISH.texts.items() if re.search(r"\b(Entrar|Enter)\b", said)]
+    assert not [
+        key
+        for key, said in SPANISH.texts.items()
+        if re.search(r"\b(Entrar|Enter)\b", said)
+    ]
 
 
-@pytest.mark.parametrize(("language", "shown"), [(ENGLISH, "12,345"), (SPANISH, "12\u202f345")])
+@pytest.mark.parametrize(
+    ("language", "shown"), [(ENGLISH, "12,345"), (SPANISH, "12\u202f345")]
+)
 def test_numbers_are_grouped_as_the_language_does(language, shown):
     assert shown in language.say("warning_control", count=12345)
     assert "True" in language.say("warning_control", count=True), "a truth is no number"
@@ -118,12 +167,22 @@ def test_plain_text_is_as_it_is_and_html_is_escaped_with_its_values(language):
     evil = "<b title='&\">"
     assert evil in language.say("warning_unknown", characters=evil)
     escaped = language.html("warning_unknown", characters=evil)
-    assert "&lt;b title=&#x27;&amp;&quot;&gt;" in escaped and not set("<>\"'") & set(escaped)
+    assert "&lt;b title=&#x27;&amp;&quot;&gt;" in escaped and not set("<>\"'") & set(
+        escaped
+    )
 
 
 def test_a_message_is_said_in_the_language_of_its_reader():
     message = Message.of("warning_control", count=12345)
-    assert message.say() == message.say(ENGLISH) == ENGLISH.say("warning_control", count=12345)
-    assert UserError(message).say(SPANISH) == SPANISH.say("warning_control", count=12345) != message.say()
+    assert (
+        message.say()
+        == message.say(ENGLISH)
+        == ENGLISH.say("warning_control", count=12345)
+    )
+    assert (
+        UserError(message).say(SPANISH)
+        == SPANISH.say("warning_control", count=12345)
+        != message.say()
+    )
     assert str(UserError(message)) == message.say(), "in a log, English"
     assert UserError("One sentence.").say(SPANISH) == "One sentence."

@@ -18,25 +18,48 @@ def trace(running):
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_rows_are_spanish_words_columns_english_ones_and_cells_their_share(trace, given):
+def test_rows_are_spanish_words_columns_english_ones_and_cells_their_share(
+    trace, given
+):
     html = strip(trace, Head("cross", 2, 1), given)
-    english, spanish = (re.findall(r"<text[^>]*>([^<]*)</text>", part) for part in
-                        re.findall(r'<g lang="..">(.*?)</g>', html))
-    assert english == ["The", "cat", "sleeps", "."] and spanish == ["El", "gato", "duerme", "."]
+    english, spanish = (
+        re.findall(r"<text[^>]*>([^<]*)</text>", part)
+        for part in re.findall(r'<g lang="..">(.*?)</g>', html)
+    )
+    assert english == ["The", "cat", "sleeps", "."] and spanish == [
+        "El",
+        "gato",
+        "duerme",
+        ".",
+    ]
     cells = [float(p) for p in re.findall(r'fill-opacity="([0-9.]+)"', html)]
     assert len(cells) == 16
     the = words(trace.source)[0]  # its pieces
-    el = words(trace.target)[1] if given else words(trace.predicted)[0]  # <s> is given first
-    assert cells[0] == pytest.approx(trace.cross[1, 0][el][:, the].sum(axis=1).mean(), abs=1e-3)
+    # <s> is given first
+    el = words(trace.target)[1] if given else words(trace.predicted)[0]
+    assert cells[0] == pytest.approx(
+        trace.cross[1, 0][el][:, the].sum(axis=1).mean(), abs=1e-3
+    )
 
 
 def test_a_click_opens_the_best_head_and_a_screen_reader_hears_the_picture(trace):
     html = strip(trace, Head("cross", 2, 1), True, SPANISH)
     address = json.loads(unescape(re.search(r'data-address="([^"]*)"', html)[1]))
-    assert address == {"tab": "attention", "stack": "cross", "layer": None, "head": None, "show": "head"}
-    assert "Abrir capa 2, cabeza 1 en Atención" in html and "gato" in html.split('class="sr-only"')[1]
+    assert address == {
+        "tab": "attention",
+        "stack": "cross",
+        "layer": None,
+        "head": None,
+        "show": "head",
+    }
+    assert (
+        "Abrir capa 2, cabeza 1 en Atención" in html
+        and "gato" in html.split('class="sr-only"')[1]
+    )
 
 
 def test_markup_in_a_sentence_is_text(running):
-    html = strip(running.trace("<b>The</b> cat", "El gato."), Head("cross", 1, 1), False, ENGLISH)
+    html = strip(
+        running.trace("<b>The</b> cat", "El gato."), Head("cross", 1, 1), False, ENGLISH
+    )
     assert "<b>" not in html

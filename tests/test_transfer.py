@@ -42,14 +42,18 @@ def sends(server):
             file = io.BytesIO()
             http_get(f"{server.url}/file", file, tqdm_class=bar)
             return len(file.getvalue())
+
         server.faults.append(fault)
         return work
+
     yield offer
     ended.set()
 
 
 def end_of_fetches():
-    for thread in [thread for thread in threading.enumerate() if thread.name == "fetch"]:
+    for thread in [
+        thread for thread in threading.enumerate() if thread.name == "fetch"
+    ]:
         thread.join(PATIENCE)
         assert not thread.is_alive()
 
@@ -62,19 +66,24 @@ def test_what_the_work_returns_or_raises_is_passed_on():
 
 def test_a_slow_fetch_that_comes_forward_is_waited_for(sends, limits):
     """Its bar moves often enough, though the client takes 10 MB at a time if it is let."""
+
     def slowly(wait):
         for _ in range(40):
             wait(0.05)
             yield bytes(40_000)
+
     began = time.perf_counter()
     assert transfer.watched(sends(slowly, 1_600_000)) == 1_600_000
     assert time.perf_counter() - began > 3 * transfer.WINDOW, "it was no slow one"
 
 
-def test_a_fetch_that_brings_too_little_is_given_up_and_ends_at_its_next_byte(sends, limits):
+def test_a_fetch_that_brings_too_little_is_given_up_and_ends_at_its_next_byte(
+    sends, limits
+):
     def drip(wait):
         while not wait(0.02):
             yield b"a"
+
     with pytest.raises(transfer.Stalled) as given_up:
         transfer.watched(sends(drip, 100_000_000))
     assert 0 < given_up.value.brought < 20_000
@@ -83,11 +92,13 @@ def test_a_fetch_that_brings_too_little_is_given_up_and_ends_at_its_next_byte(se
 
 def test_bytes_that_came_before_are_no_progress(limits):
     """The client moves its bar back where it must begin again."""
+
     def again_and_again(bar):
         moved = bar(disable=True)
         while not threading.Event().wait(0.01):
             moved.update(50_000)
             moved.update(-50_000)
+
     with pytest.raises(transfer.Stalled) as given_up:
         transfer.watched(again_and_again)
     assert given_up.value.brought == 0
@@ -101,6 +112,7 @@ def test_another_fetch_at_the_same_time_is_not_counted(limits):
         moved = bar(disable=True)
         while not done.wait(0.01):
             moved.update(50_000)
+
     other = threading.Thread(target=transfer.watched, args=(much,))
     other.start()
     with pytest.raises(transfer.Stalled):
@@ -114,7 +126,13 @@ def test_a_bar_raises_nothing_in_the_threads_of_others(limits):
     bars = []
     go_on = threading.Event()
     with pytest.raises(transfer.Stalled):
-        transfer.watched(lambda bar: (bars.append(bar(disable=True)), go_on.wait(PATIENCE), bars[0].update(1)))
+        transfer.watched(
+            lambda bar: (
+                bars.append(bar(disable=True)),
+                go_on.wait(PATIENCE),
+                bars[0].update(1),
+            )
+        )
     bars[0].update(1)
     go_on.set()
     end_of_fetches()

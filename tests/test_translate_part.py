@@ -18,27 +18,48 @@ def run(running, **values):
 
 def test_nothing_is_drawn_by_default(running):
     answer = run(running, **BEAM)
-    assert answer["translation"].options == Options(beam=4, n_best=2) and "Draw with" not in answer["shown"]
-    assert run(running, **{**DRAWN, "temperature": 0})["translation"].n_best == answer["translation"].n_best
+    assert (
+        answer["translation"].options == Options(beam=4, n_best=2)
+        and "Draw with" not in answer["shown"]
+    )
+    assert (
+        run(running, **{**DRAWN, "temperature": 0})["translation"].n_best
+        == answer["translation"].n_best
+    )
 
 
 def test_two_draws_have_consecutive_seeds_and_are_those_of_the_search(running):
     answer = run(running, **DRAWN)
     options = Options(beam=4, temperature=2.0, top_k=20, top_p=0.9, seed=7)
     assert answer["translation"].options == options and answer["others"] == ""
-    first, second = (running.translate("The cat reads a book.", one, max_length=30).best.tokens
-                     for one in (options, Options(beam=4, temperature=2.0, top_k=20, top_p=0.9, seed=8)))
-    assert answer["translation"].best.tokens == first == (*answer["trace"].tokens, *first[len(answer["trace"].tokens):])
-    assert answer["shown"].index("Draw with seed 7") < answer["shown"].index("Draw with seed 8")
+    first, second = (
+        running.translate("The cat reads a book.", one, max_length=30).best.tokens
+        for one in (
+            options,
+            Options(beam=4, temperature=2.0, top_k=20, top_p=0.9, seed=8),
+        )
+    )
+    assert (
+        answer["translation"].best.tokens
+        == first
+        == (*answer["trace"].tokens, *first[len(answer["trace"].tokens) :])
+    )
+    assert answer["shown"].index("Draw with seed 7") < answer["shown"].index(
+        "Draw with seed 8"
+    )
     assert "temperature 2 · seed 8" in answer["shown"] and second != first
-    assert run(running, **DRAWN)["translation"].best.tokens == first, "a seed draws the same again"
+    assert run(running, **DRAWN)["translation"].best.tokens == first, (
+        "a seed draws the same again"
+    )
 
 
 @pytest.mark.parametrize(("temperature", "beam"), [(0, True), (0.5, False)])
 def test_settings_that_do_not_count_are_dimmed(temperature, beam):
     dimmed = tab.dim(None, ENGLISH, temperature=temperature)
     assert {dimmed[key]["interactive"] for key in tab.OF_BEAM} == {beam}
-    assert {dimmed[key]["interactive"] for key in (*tab.OF_SAMPLES, "again")} == {not beam}
+    assert {dimmed[key]["interactive"] for key in (*tab.OF_SAMPLES, "again")} == {
+        not beam
+    }
 
 
 def test_a_seed_that_is_not_typed_is_the_first(running):
@@ -54,4 +75,6 @@ def test_what_a_visitor_asks_for_is_translated_by_one_listener_in_turn(running):
             while one.trigger_after is not None:
                 one = page.demo.fns[one.trigger_after]
             begun.append({event for _, event in one.targets})
-    assert sorted(begun, key=len) == [{"load"}, {"click"}, {"click", "submit"}], "an address, Back, and the visitor"
+    assert sorted(begun, key=len) == [{"load"}, {"click"}, {"click", "submit"}], (
+        "an address, Back, and the visitor"
+    )

@@ -22,7 +22,9 @@ def test_the_split_of_a_text_is_the_likeliest_of_all(running):
     [own] = running.split("The cat sleeps.")
     ways = running.split("The cat sleeps.", 20)
     assert ways[0].pieces == own.pieces and len(ways) > 1
-    assert [way.log_prob for way in ways] == sorted((way.log_prob for way in ways), reverse=True)
+    assert [way.log_prob for way in ways] == sorted(
+        (way.log_prob for way in ways), reverse=True
+    )
     for way in ways:
         assert "".join(way.pieces).replace("▁", " ").strip() == "The cat sleeps."
         assert way.log_prob == pytest.approx(sum(way.log_probs))
@@ -34,11 +36,20 @@ def test_the_nearest_pieces_have_the_greatest_cosines(running):
     weight = model.embedding.weight.detach().numpy().astype(float)
     weight = weight - weight.mean(axis=0)
     token = tokenizer.encode("cat")[0]
-    cosines = weight @ weight[token] / np.linalg.norm(weight, axis=1) / np.linalg.norm(weight[token])
-    expected = [int(i) for i in np.argsort(-cosines) if i != token and i not in SPECIAL][:5]
+    cosines = (
+        weight
+        @ weight[token]
+        / np.linalg.norm(weight, axis=1)
+        / np.linalg.norm(weight[token])
+    )
+    expected = [
+        int(i) for i in np.argsort(-cosines) if i != token and i not in SPECIAL
+    ][:5]
     found = nearest_pieces(model, tokenizer, tokenizer.pieces([token])[0], 5)
     assert [piece for piece, _ in found] == tokenizer.pieces(expected)
-    assert [cosine for _, cosine in found] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+    assert [cosine for _, cosine in found] == pytest.approx(
+        cosines[expected].tolist(), abs=1e-5
+    )
     assert running.ask(NearestPieces(tokenizer.pieces([token])[0], 5)) == found
 
 
@@ -69,9 +80,16 @@ def test_the_nearest_states_are_those_of_passes_one_by_one(running, layer):
     neighbours = contexts.nearest(asked, 1, layer, 10)
     assert len(neighbours) == len(SENTENCES)  # one of each
     for one in neighbours:
-        similarity, position = best[tokenizer.decode([tokenizer.id_of(piece) for piece in one.pieces])]
-        assert one.similarity == pytest.approx(similarity, abs=2e-3) and one.position == position
-    assert [one.similarity for one in neighbours] == sorted((one.similarity for one in neighbours), reverse=True)
+        similarity, position = best[
+            tokenizer.decode([tokenizer.id_of(piece) for piece in one.pieces])
+        ]
+        assert (
+            one.similarity == pytest.approx(similarity, abs=2e-3)
+            and one.position == position
+        )
+    assert [one.similarity for one in neighbours] == sorted(
+        (one.similarity for one in neighbours), reverse=True
+    )
 
 
 def test_the_sentence_itself_is_no_neighbour(running):
@@ -92,43 +110,69 @@ def test_a_piece_that_the_vocabulary_lacks_is_refused(running):
 
 
 def test_the_part_takes_the_sentence_apart(running, learned_pairs):
-    drawn = part.draw(running, ENGLISH, translation=running.translate(learned_pairs[0][0]), vocab_piece=0,
-                      vocab_layer=1)
+    drawn = part.draw(
+        running,
+        ENGLISH,
+        translation=running.translate(learned_pairs[0][0]),
+        vocab_piece=0,
+        vocab_layer=1,
+    )
     [own] = running.split(learned_pairs[0][0])
-    assert unescape(drawn["splits"]).count('class="unit"') >= 2 * len(own.pieces)  # as typed, and otherwise
+    # as typed, and otherwise
+    assert unescape(drawn["splits"]).count('class="unit"') >= 2 * len(own.pieces)
     assert "after layer 1" in drawn["contexts"]
     chosen = drawn["vocab_piece"]["value"]
     piece = own.pieces[chosen - 1]
     assert figures.readable(piece) in drawn["nearest"]
-    other, cosine = re.search("<th scope=row>(.*?)</th>.*?>(-?[0-9.]+)</td>", drawn["nearest"]).groups()
-    assert (f"Your sentence is {len(own.pieces)} pieces long, and of all pieces that the model knows, "
-            f"“{unescape(other)}” has the vector most like that of “{figures.readable(piece)}”: the cosine is {cosine}."
-            ) in unescape(drawn["found"])
+    other, cosine = re.search(
+        "<th scope=row>(.*?)</th>.*?>(-?[0-9.]+)</td>", drawn["nearest"]
+    ).groups()
+    assert (
+        f"Your sentence is {len(own.pieces)} pieces long, and of all pieces that the model knows, "
+        f"“{unescape(other)}” has the vector most like that of “{figures.readable(piece)}”: the cosine is {cosine}."
+    ) in unescape(drawn["found"])
 
 
-def test_a_text_in_capitals_is_taken_apart_as_the_model_reads_it(running, learned_pairs):
+def test_a_text_in_capitals_is_taken_apart_as_the_model_reads_it(
+    running, learned_pairs
+):
     """Of the service itself a split is asked for as typed, and the split of the source of a translation is what was
     read."""
     capitals = learned_pairs[0][0].upper()
     found = running.translate(capitals)
     read = running.split(found.source)[0]
     typed = running.split(capitals)[0]
-    assert read.pieces == tuple(running.tokenizer.pieces(found.source_tokens)) != typed.pieces
+    assert (
+        read.pieces
+        == tuple(running.tokenizer.pieces(found.source_tokens))
+        != typed.pieces
+    )
     assert typed.text == capitals and found.source == learned_pairs[0][0]
     (how, shown), *_ = part._ways(running, read, ENGLISH)
     assert (how, shown) == ("as the model reads it", read)
-    splits = unescape(part.draw(running, ENGLISH, translation=found, vocab_piece=0, vocab_layer=1)["splits"])
+    splits = unescape(
+        part.draw(running, ENGLISH, translation=found, vocab_piece=0, vocab_layer=1)[
+            "splits"
+        ]
+    )
     assert how in splits and learned_pairs[0][0] in splits and capitals not in splits
 
 
 def test_what_was_found_changes_with_the_piece(running, learned_pairs):
     translation = running.translate(learned_pairs[0][0])
-    said = [part.draw(running, ENGLISH, translation=translation, vocab_piece=number, vocab_layer=1)["found"]
-            for number in (1, 2)]
+    said = [
+        part.draw(
+            running, ENGLISH, translation=translation, vocab_piece=number, vocab_layer=1
+        )["found"]
+        for number in (1, 2)
+    ]
     [own] = running.split(learned_pairs[0][0])
     for piece, one in zip(own.pieces, said, strict=False):
         other, cosine = nearest_pieces(running.model, running.tokenizer, piece, 1)[0]
-        assert f"that of “{figures.readable(piece)}”: the cosine is {cosine:.2f}" in unescape(one)
+        assert (
+            f"that of “{figures.readable(piece)}”: the cosine is {cosine:.2f}"
+            in unescape(one)
+        )
         assert f"“{figures.readable(other)}” has the vector most like" in unescape(one)
     assert figures.found(own, own.pieces[0], [], SPANISH) == ""
 
@@ -137,13 +181,18 @@ def test_probabilities_of_splits_sum_to_one(running):
     ways = running.split("sleeps", part.WAYS)
     drawn = figures.others("sleeps", ways, 3, ENGLISH)
     shares = [math.exp(way.log_prob) for way in ways]
-    assert f"{shares[0] / sum(shares):.1%}" in drawn and len(re.findall("<tr><td>", drawn)) == min(3, len(ways))
+    assert f"{shares[0] / sum(shares):.1%}" in drawn and len(
+        re.findall("<tr><td>", drawn)
+    ) == min(3, len(ways))
 
 
 def test_text_is_text(running):
-    for drawn in (figures.splits([("<b>", running.split("<img src=x>")[0])]),
-                  figures.others("<img>", running.split("<img>", 3), 3), figures.nearest("<i>", [("<u>", 0.5)]),
-                  figures.found(running.split("<i>")[0], "<i>", [("<u>", 0.5)])):
+    for drawn in (
+        figures.splits([("<b>", running.split("<img src=x>")[0])]),
+        figures.others("<img>", running.split("<img>", 3), 3),
+        figures.nearest("<i>", [("<u>", 0.5)]),
+        figures.found(running.split("<i>")[0], "<i>", [("<u>", 0.5)]),
+    ):
         assert not re.search("<(img|b|i|u)>", drawn)
 
 
@@ -153,4 +202,7 @@ def test_a_slip_changes_two_letters_in_the_middle():
 
 def test_the_example_sentences_are_short_and_each_is_there_once():
     lines = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
-    assert len(set(lines)) == len(lines) > 200 and max(len(line.split()) for line in lines) <= 12
+    assert (
+        len(set(lines)) == len(lines) > 200
+        and max(len(line.split()) for line in lines) <= 12
+    )

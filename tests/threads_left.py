@@ -14,11 +14,18 @@ if __name__ == "__main__":
     destroy = dist.destroy_process_group
 
     def counted() -> None:
-        holders = sum(isinstance(one, DistributedDataParallel) for one in gc.get_objects())
-        sys.stdout.write(f"holders left: {holders}\n")  # at once, as the other process writes to the same place
+        holders = sum(
+            isinstance(one, DistributedDataParallel) for one in gc.get_objects()
+        )
+        # at once, as the other process writes to the same place
+        sys.stdout.write(f"holders left: {holders}\n")
         destroy()
 
     dist.destroy_process_group = counted
     status = main(sys.argv[1:])
-    print("threads left:", *(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")), flush=True)
+    print(
+        "threads left:",
+        *(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")),
+        flush=True,
+    )
     sys.exit(status)

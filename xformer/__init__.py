@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["SentimentService", "Service", "Writer", "load", "view"]
-_LATER = {"Service": "serve.translation", "SentimentService": "serve.reviews", "Writer": "serve.writer",
-          "view": "viewing"}  # the modules that have them
+# the modules that have them
+_LATER = {
+    "Service": "serve.translation",
+    "SentimentService": "serve.reviews",
+    "Writer": "serve.writer",
+    "view": "viewing",
+}
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -25,6 +30,7 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
     """
     from xformer.hub.shipped import TRANSLATION
     from xformer.serve.translation import Service
+
     return Service.open(TRANSLATION.find(checkpoint), device)
 
 
@@ -33,4 +39,5 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
+
     return getattr(import_module(f"xformer.{_LATER[name]}"), name)

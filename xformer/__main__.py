@@ -9,14 +9,28 @@ from pathlib import Path
 
 from xformer.commands.arguments import finished
 
-VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluate", "checkpoint", "space",
-         "train", "serve")
+VERBS = (
+    "app",
+    "translate",
+    "explain",
+    "compare",
+    "align",
+    "classify",
+    "evaluate",
+    "checkpoint",
+    "space",
+    "train",
+    "serve",
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
-    called = "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"  # the installed command, or this
-    top = argparse.ArgumentParser(prog=called, description="Transformers to look inside.")
+    # the installed command, or this
+    called = "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"
+    top = argparse.ArgumentParser(
+        prog=called, description="Transformers to look inside."
+    )
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in VERBS:
         command = import_module(f"xformer.commands.{name}")

@@ -15,7 +15,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from xformer.model import Config, EncoderStack, Heads, Trace, dropout, future_mask, padding_mask
+from xformer.model import (
+    Config,
+    EncoderStack,
+    Heads,
+    Trace,
+    dropout,
+    future_mask,
+    padding_mask,
+)
 from xformer.pieces import PAD
 from xformer.results import LABELS
 
@@ -34,24 +42,41 @@ class LanguageModelConfig(Config):
 @dataclass(frozen=True)
 class ClassifierConfig(LanguageModelConfig):
     labels: tuple[str, ...] = LABELS
-    pooling: str = "attention"  # "attention": learned weights; "mean": equal ones; "max": of each dimension the largest
-    causal: bool = False  # True: a piece sees only those before it, as in the language model
-    temperature: float = 1.0  # divides the logits; fitted on validation data (Guo et al. 2017)
+    # "attention": learned weights; "mean": equal ones; "max": of each dimension the largest
+    pooling: str = "attention"
+    # True: a piece sees only those before it, as in the language model
+    causal: bool = False
+    # divides the logits; fitted on validation data (Guo et al. 2017)
+    temperature: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_length < 3:
-            raise ValueError(f"max_length is {self.max_length}; a text of one piece between its marks needs 3")
-        if not (isinstance(self.labels, (list, tuple)) and all(isinstance(label, str) for label in self.labels)
-                and len(set(self.labels)) == len(self.labels) > 1):
-            raise ValueError(f"labels are {self.labels!r}; they must be two or more different names")
+            raise ValueError(
+                f"max_length is {self.max_length}; a text of one piece between its marks needs 3"
+            )
+        if not (
+            isinstance(self.labels, (list, tuple))
+            and all(isinstance(label, str) for label in self.labels)
+            and len(set(self.labels)) == len(self.labels) > 1
+        ):
+            raise ValueError(
+                f"labels are {self.labels!r}; they must be two or more different names"
+            )
         object.__setattr__(self, "labels", tuple(self.labels))  # JSON knows lists only
         if self.pooling not in POOLINGS:
-            raise ValueError(f"pooling is {self.pooling!r}; choose one of {', '.join(POOLINGS)}")
+            raise ValueError(
+                f"pooling is {self.pooling!r}; choose one of {', '.join(POOLINGS)}"
+            )
         if not isinstance(self.causal, bool):
             raise ValueError(f"causal is {self.causal!r}; it must be true or false")
-        if not (isinstance(self.temperature, (int, float)) and 0 < self.temperature < math.inf):
-            raise ValueError(f"temperature is {self.temperature!r}; it must be a number greater than 0")
+        if not (
+            isinstance(self.temperature, (int, float))
+            and 0 < self.temperature < math.inf
+        ):
+            raise ValueError(
+                f"temperature is {self.temperature!r}; it must be a number greater than 0"
+            )
 
 
 class LanguageModel(EncoderStack):
@@ -63,7 +88,9 @@ class LanguageModel(EncoderStack):
         super().__init__(config)
         self.initialise()
 
-    def forward(self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None
+    ) -> Tensor:
         """tokens [B, S] beginning with BOS -> logits [B, S, V] of the piece that follows each"""
         # Padding stands at the end, where the future mask already hides it from every real position.
         mask = future_mask(tokens.shape[1], tokens.device)
@@ -81,7 +108,11 @@ class Pooling(nn.Module):
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__()
         self.kind = config.pooling
-        self.query = nn.Parameter(torch.zeros(config.d_model)) if config.pooling == "attention" else None
+        self.query = (
+            nn.Parameter(torch.zeros(config.d_model))
+            if config.pooling == "attention"
+            else None
+        )
 
     def forward(self, states: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """states [B, S, D], real [B, S] (False: padding) -> the text [B, D] and the weights [B, S], which sum to 1
@@ -89,9 +120,14 @@ class Pooling(nn.Module):
         The weight of a piece in a maximum is the share of the dimensions that it gives.
         """
         if self.kind == "max":
-            text, givers = states.masked_fill(~real[..., None], -math.inf).max(dim=1)  # [B, D] both
+            # [B, D] both
+            text, givers = states.masked_fill(~real[..., None], -math.inf).max(dim=1)
             return text, F.one_hot(givers, real.shape[1]).to(states.dtype).mean(dim=1)
-        scores = states @ self.query if self.query is not None else states.new_zeros(real.shape)
+        scores = (
+            states @ self.query
+            if self.query is not None
+            else states.new_zeros(real.shape)
+        )
         weights = scores.masked_fill(~real, -math.inf).softmax(dim=-1)
         return (weights.to(states.dtype)[:, None] @ states)[:, 0], weights
 
@@ -101,7 +137,8 @@ class Reading(NamedTuple):
 
     logits: Tensor  # [B, C], not yet divided by the temperature
     weights: Tensor  # [B, S], of the pooling
-    states: Tensor  # [B, S, D], of each piece; with a causal mask `logits(states)` predicts the next one
+    # [B, S, D], of each piece; with a causal mask `logits(states)` predicts the next one
+    states: Tensor
 
 
 class TransformerClassifier(EncoderStack):
@@ -115,13 +152,23 @@ class TransformerClassifier(EncoderStack):
         self.head = nn.Linear(config.d_model, len(config.labels))
         self.initialise()
 
-    def forward(self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> Reading:
+    def forward(
+        self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None
+    ) -> Reading:
         """tokens [B, S], padded on the right"""
         real = tokens != PAD
-        mask = future_mask(tokens.shape[1], tokens.device) if self.config.causal else padding_mask(tokens)
+        mask = (
+            future_mask(tokens.shape[1], tokens.device)
+            if self.config.causal
+            else padding_mask(tokens)
+        )
         states = self.encoder(self.embedding(tokens), mask, trace, heads)
         text, weights = self.pooling(states, real)
-        return Reading(self.head(dropout(text, self.config.dropout, self.training)), weights, states)
+        return Reading(
+            self.head(dropout(text, self.config.dropout, self.training)),
+            weights,
+            states,
+        )
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """logits [..., C] -> calibrated probabilities [..., C]"""

@@ -8,7 +8,8 @@ from xformer import products
 from xformer.model import Network
 from xformer.results import Message, UserError, refusing
 
-FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
+# sequences up to which one CPU thread is quicker than several that wait for each other
+FEW_ROWS = 16
 THREADS = torch.get_num_threads()  # that larger batches use
 
 
@@ -20,26 +21,36 @@ def choose_device(name: str | None = None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    with refusing((RuntimeError, AssertionError, NotImplementedError), lambda _: (
-            Message.of("error_device", device=str(name)))):
+    with refusing(
+        (RuntimeError, AssertionError, NotImplementedError),
+        lambda _: Message.of("error_device", device=str(name)),
+    ):
         device = torch.device(name)
         torch.empty(1, device=device)
     return device
 
 
-def prepare(model: Network, name: str | None = None, precision: str = "auto") -> tuple[torch.device, str]:
+def prepare(
+    model: Network, name: str | None = None, precision: str = "auto"
+) -> tuple[torch.device, str]:
     """Move a model to the device asked for, ready for inference; return the device, and the precision it answers in.
 
     precision: one of results.ANSWERS_IN; "auto" is float16 on CUDA, and float32 elsewhere. Raises UserError where this
     machine lacks the device, or a way to multiply in 8 bits.
     """
     device = choose_device(name)
-    if precision == "int8" and not (device.type == "cpu" and products.multiplies_8_bits()):
-        raise UserError(f"int8 needs an x86 processor, and the model runs on {device} ({platform.machine()}); choose "
-                        f"--device cpu there, or leave out --precision.")
+    if precision == "int8" and not (
+        device.type == "cpu" and products.multiplies_8_bits()
+    ):
+        raise UserError(
+            f"int8 needs an x86 processor, and the model runs on {device} ({platform.machine()}); choose "
+            f"--device cpu there, or leave out --precision."
+        )
     if precision == "auto":
         precision = "float16" if device.type == "cuda" else "float32"
-    model.to(device, torch.float16 if precision == "float16" else torch.float32).pack(precision == "int8")
+    model.to(device, torch.float16 if precision == "float16" else torch.float32).pack(
+        precision == "int8"
+    )
     return device, precision
 
 

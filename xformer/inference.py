@@ -37,14 +37,17 @@ class Linear(nn.Linear):
         """x [..., in] -> [..., last - first]"""
         if self.products is not None and usable():
             return self.product(first, last)(x, self.steps)
-        if not (first or last):  # a slice of the whole would make its backward pass copy the whole gradient
+        # a slice of the whole would make its backward pass copy the whole gradient
+        if not (first or last):
             return F.linear(x, self.weight, self.bias)
         return F.linear(x, self.weight[first:last], self.bias[first:last])
 
     def product(self, first: int = 0, last: int | None = None) -> Any:
         """That of some rows of W, once it is packed."""
         if (first, last) not in self.products:
-            self.products[first, last] = Product(self.weight[first:last], self.bias[first:last], self.quantised)
+            self.products[first, last] = Product(
+                self.weight[first:last], self.bias[first:last], self.quantised
+            )
         return self.products[first, last]
 
     def pack(self, quantised: bool) -> None:
@@ -57,7 +60,8 @@ class Linear(nn.Linear):
 class Stack(nn.Module):
     """An encoder or a decoder, of layers and a norm: the base of both."""
 
-    flat: Function | None = None  # what `flatten` makes of it, once it is packed for the steps of a search
+    # what `flatten` makes of it, once it is packed for the steps of a search
+    flat: Function | None = None
 
 
 def needed(mask: Tensor | None) -> Tensor | None:
@@ -68,6 +72,7 @@ def needed(mask: Tensor | None) -> Tensor | None:
 def flatten(stack: Any) -> Function:
     """A pass with all heads, of which nothing is recorded, by bare functions: in a step of one sentence the calls of
     modules take longer than what they compute. Each function does what the module of its name does in `model.py`."""
+
     def normalise(norm: nn.Module) -> Any:
         if not isinstance(norm, nn.LayerNorm):
             return norm
@@ -88,10 +93,21 @@ def flatten(stack: Any) -> Function:
         w_o = of.out_proj.product()
         heads = of.n_heads
 
-        def attend(x: Tensor, mask: Tensor | None, past: PastKeyValues | None) -> Tensor:
-            projected = w_qkv(x, True).view(*x.shape[:2], 3, heads, -1).permute(2, 0, 3, 1, 4)  # [3, N, H, L, d]
+        def attend(
+            x: Tensor, mask: Tensor | None, past: PastKeyValues | None
+        ) -> Tensor:
+            # [3, N, H, L, d]
+            projected = (
+                w_qkv(x, True).view(*x.shape[:2], 3, heads, -1).permute(2, 0, 3, 1, 4)
+            )
             k, v = projected[1:] if past is None else past.extend(projected[1:])
-            return w_o(F.scaled_dot_product_attention(projected[0], k, v, mask).transpose(1, 2).reshape(x.shape), True)
+            return w_o(
+                F.scaled_dot_product_attention(projected[0], k, v, mask)
+                .transpose(1, 2)
+                .reshape(x.shape),
+                True,
+            )
+
         return attend
 
     def cross_attention(of: Any) -> Function:
@@ -101,8 +117,15 @@ def flatten(stack: Any) -> Function:
 
         def attend(x: Tensor, memory: Memory) -> Tensor:
             k, v = memory.keys_values
-            q = w_q(x, True).view(len(k), -1, heads, k.shape[-1]).transpose(1, 2)  # [B, H, n Q, d]
-            return w_o(F.scaled_dot_product_attention(q, k, v, memory.mask).transpose(1, 2).reshape(x.shape), True)
+            # [B, H, n Q, d]
+            q = w_q(x, True).view(len(k), -1, heads, k.shape[-1]).transpose(1, 2)
+            return w_o(
+                F.scaled_dot_product_attention(q, k, v, memory.mask)
+                .transpose(1, 2)
+                .reshape(x.shape),
+                True,
+            )
+
         return attend
 
     def feed_forward(of: Any) -> Function:
@@ -114,16 +137,26 @@ def flatten(stack: Any) -> Function:
     layers = []
     finish = normalise(stack.norm)
     for one in stack.layers:
-        cross = hasattr(one, "cross_attention") and residual(one.cross_residual, cross_attention(one.cross_attention))
-        layers.append((residual(one.self_residual, self_attention(one.self_attention)), cross,
-                       residual(one.feed_residual, feed_forward(one.feed_forward))))
+        cross = hasattr(one, "cross_attention") and residual(
+            one.cross_residual, cross_attention(one.cross_attention)
+        )
+        layers.append(
+            (
+                residual(one.self_residual, self_attention(one.self_attention)),
+                cross,
+                residual(one.feed_residual, feed_forward(one.feed_forward)),
+            )
+        )
 
-    def through(x: Tensor, mask: Tensor | None, pasts: Any, memories: Sequence[Memory] = ()) -> Tensor:
+    def through(
+        x: Tensor, mask: Tensor | None, pasts: Any, memories: Sequence[Memory] = ()
+    ) -> Tensor:
         mask = needed(mask)
         for i, (attend, look_across, feed) in enumerate(layers):
             x = attend(x, mask, pasts[i] if pasts else None)
             x = feed(look_across(x, memories[i]) if look_across else x)
         return finish(x)
+
     return through
 
 
@@ -132,7 +165,8 @@ class Packable(nn.Module):
 
     embedding: Any  # whose weight is the output's too
     output: Product | None = None  # with that weight, once it is packed
-    twin: Any = None  # once it is packed: a network of the same weights, for the steps of a search
+    # once it is packed: a network of the same weights, for the steps of a search
+    twin: Any = None
     steps = False  # whether this is such a twin
 
     @property
@@ -143,7 +177,11 @@ class Packable(nn.Module):
 
     def unembed(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """x [..., D] times the weight [V, D] of the embeddings, and its bias [V] if there is one -> [..., V]"""
-        return F.linear(x, weight, bias) if self.output is None or not usable() else self.output(x, self.steps)
+        return (
+            F.linear(x, weight, bias)
+            if self.output is None or not usable()
+            else self.output(x, self.steps)
+        )
 
     def pack(self, quantised: bool = False) -> None:
         """Make inference in float32 on a CPU faster, for the price of copies of the weights, see `products.py`.
@@ -156,10 +194,16 @@ class Packable(nn.Module):
         if weight.device.type != "cpu" or weight.dtype != torch.float32:
             return
         self.__dict__.pop("twin", None)  # of an earlier call
-        twin = deepcopy(self, {id(shared): shared for shared in (*self.parameters(), *self.buffers())}).eval()
-        self.output = twin.output = Product(weight, getattr(self, "output_bias", None), quantised)
+        twin = deepcopy(
+            self,
+            {id(shared): shared for shared in (*self.parameters(), *self.buffers())},
+        ).eval()
+        self.output = twin.output = Product(
+            weight, getattr(self, "output_bias", None), quantised
+        )
         self.output.measure()
-        for mine, its in reversed([*zip(self.modules(), twin.modules(), strict=True)]):  # a stack after its layers
+        # a stack after its layers
+        for mine, its in reversed([*zip(self.modules(), twin.modules(), strict=True)]):
             if isinstance(mine, Linear) and isinstance(its, Linear):
                 mine.pack(quantised)
                 its.products = mine.products
@@ -168,10 +212,16 @@ class Packable(nn.Module):
             if isinstance(its, Stack):
                 its.flat = flatten(its)
         twin.steps = True
-        self.__dict__["twin"] = twin  # not as one of its modules, whose weights would be counted and saved again
+        # not as one of its modules, whose weights would be counted and saved again
+        self.__dict__["twin"] = twin
 
 
-def encode(model: Transformer, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Tensor:
+def encode(
+    model: Transformer,
+    source: Tensor,
+    heads: Heads | None = None,
+    positions: Tensor | None = None,
+) -> Tensor:
     """source [B, S], sorted by length -> memory [B, S, D], 0 where nothing but padding stands.
 
     A CPU multiplies padding too: a few rows at a time need only as much as the longest of them.
@@ -181,7 +231,9 @@ def encode(model: Transformer, source: Tensor, heads: Heads | None = None, posit
     size = ENCODED if source.device.type == "cpu" else len(source)
     memory = model.embedding.weight.new_zeros(*source.shape, model.config.d_model)
     for first in range(0, len(source), size):
-        rows = source[first:first + size]
+        rows = source[first : first + size]
         longest = int((rows != PAD).sum(dim=1).max())
-        memory[first:first + size, :longest] = model.encode(rows[:, :longest], heads=heads, positions=positions)[0]
+        memory[first : first + size, :longest] = model.encode(
+            rows[:, :longest], heads=heads, positions=positions
+        )[0]
     return memory

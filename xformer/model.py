@@ -28,7 +28,11 @@ from xformer.inference import Linear
 from xformer.pieces import PAD
 
 NORMS = ("pre", "post")
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "swish": F.silu,
+}
 LANGUAGE = re.compile("[a-z]{2,3}")  # a code of ISO 639
 
 
@@ -45,40 +49,70 @@ class Config:
     norm: str = "pre"  # "post": Vaswani et al. 2017; "pre": Xiong et al. 2020
     dropout: float = 0.1
     activation: str = "relu"  # of the feed-forward network
-    output_bias: bool = False  # one number a piece, added to the logits and never trained here
+    # one number a piece, added to the logits and never trained here
+    output_bias: bool = False
     position_base: float = 10000.0
     first_position: int = 0  # of the first piece
     max_length: int = 512  # positions, in pieces
-    source: str = "en"  # code of the language that a translator reads, "mul" of one for many
+    # code of the language that a translator reads, "mul" of one for many
+    source: str = "en"
     target: str = "es"  # and of that which it writes
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_length"):
+        for name in (
+            "vocab_size",
+            "d_model",
+            "n_heads",
+            "n_layers",
+            "d_ff",
+            "max_length",
+        ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+                raise ValueError(
+                    f"{name} is {value!r}; it must be a whole number of at least 1"
+                )
         if not isinstance(self.n_decoder_layers, int) or self.n_decoder_layers < 0:
-            raise ValueError(f"n_decoder_layers is {self.n_decoder_layers!r}; it must be 0 (as n_layers) or more")
+            raise ValueError(
+                f"n_decoder_layers is {self.n_decoder_layers!r}; it must be 0 (as n_layers) or more"
+            )
         if self.d_model % self.n_heads:
-            raise ValueError(f"d_model is {self.d_model}, which {self.n_heads} heads cannot share equally; "
-                             f"choose n_heads that divides d_model")
+            raise ValueError(
+                f"d_model is {self.d_model}, which {self.n_heads} heads cannot share equally; "
+                f"choose n_heads that divides d_model"
+            )
         if self.d_model % 2:
-            raise ValueError(f"d_model is {self.d_model}; sinusoidal positions need an even number")
+            raise ValueError(
+                f"d_model is {self.d_model}; sinusoidal positions need an even number"
+            )
         if self.norm not in NORMS:
             raise ValueError(f"norm is {self.norm!r}; choose one of {', '.join(NORMS)}")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; choose one of {', '.join(ACTIVATIONS)}")
+            raise ValueError(
+                f"activation is {self.activation!r}; choose one of {', '.join(ACTIVATIONS)}"
+            )
         for name in ("source", "target"):
             if not LANGUAGE.fullmatch(str(getattr(self, name))):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a language's code of two or three "
-                                 f"small letters, as en")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; it must be a language's code of two or three "
+                    f"small letters, as en"
+                )
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout!r}; it must be at least 0 and below 1")
-        if not isinstance(self.first_position, int) or not 0 <= self.first_position <= self.max_length:
-            raise ValueError(f"first_position is {self.first_position!r}; it must be a whole number from 0 to "
-                             f"max_length")
+            raise ValueError(
+                f"dropout is {self.dropout!r}; it must be at least 0 and below 1"
+            )
+        if (
+            not isinstance(self.first_position, int)
+            or not 0 <= self.first_position <= self.max_length
+        ):
+            raise ValueError(
+                f"first_position is {self.first_position!r}; it must be a whole number from 0 to "
+                f"max_length"
+            )
         if not 1 < self.position_base < math.inf:
-            raise ValueError(f"position_base is {self.position_base!r}; it must be a number greater than 1")
+            raise ValueError(
+                f"position_base is {self.position_base!r}; it must be a number greater than 1"
+            )
 
     @property
     def decoder_layers(self) -> int:
@@ -96,7 +130,8 @@ class Config:
 class AttentionCall(NamedTuple):
     """What one layer's attention read, and its queries, keys, values, mask and answer in one pass."""
 
-    x: Tensor  # [B, Q, D], that W_Q is multiplied with: normalised where the order is "pre"
+    # [B, Q, D], that W_Q is multiplied with: normalised where the order is "pre"
+    x: Tensor
     q: Tensor  # [B, H, Q, d]
     k: Tensor  # [B, H, K, d]
     v: Tensor  # [B, H, K, d]
@@ -109,8 +144,10 @@ class Record:
     """What the attention of one stack did in one pass, layer by layer."""
 
     probabilities: list[Tensor] = field(default_factory=list)  # [B, H, Q, K] each
-    value_norms: list[Tensor] = field(default_factory=list)  # [B, H, K] each, see `Attention.value_norms`
-    calls: list[AttentionCall] | None = None  # kept where there is a list to keep them in
+    # [B, H, K] each, see `Attention.value_norms`
+    value_norms: list[Tensor] = field(default_factory=list)
+    # kept where there is a list to keep them in
+    calls: list[AttentionCall] | None = None
 
 
 @dataclass
@@ -130,7 +167,8 @@ class LayerHeads(NamedTuple):
     """How the heads of one layer take part in a pass."""
 
     keep: Tensor  # [H] factors on what each head answers
-    weigh: Weigh | None = None  # how they weigh what they look at, where otherwise than in equation 1
+    # how they weigh what they look at, where otherwise than in equation 1
+    weigh: Weigh | None = None
 
 
 @dataclass(frozen=True)
@@ -143,36 +181,58 @@ class Heads:
     encoder_self: Tensor
     decoder_self: Tensor
     cross: Tensor
-    weigh: Mapping[tuple[str, int], Weigh] = field(default_factory=dict)  # of some layers, by stack and layer from 1
+    # of some layers, by stack and layer from 1
+    weigh: Mapping[tuple[str, int], Weigh] = field(default_factory=dict)
 
     def of(self, stack: str, layer: int) -> LayerHeads:
         """The heads of a layer, counted from 1."""
-        return LayerHeads(getattr(self, stack)[layer - 1], self.weigh.get((stack, layer)))
+        return LayerHeads(
+            getattr(self, stack)[layer - 1], self.weigh.get((stack, layer))
+        )
 
     @classmethod
-    def without(cls, config: Config, off: Iterable[tuple[str, int, int]], device: torch.device | None = None) -> Heads:
-        """All heads but those named (stack, layer, head), layer and head counted from 1; ValueError if there is none.
-        """
-        layers = {"encoder_self": config.n_layers, "decoder_self": config.decoder_layers,
-                  "cross": config.decoder_layers}
-        factors = {stack: torch.ones(count, config.n_heads, device=device) for stack, count in layers.items()}
+    def without(
+        cls,
+        config: Config,
+        off: Iterable[tuple[str, int, int]],
+        device: torch.device | None = None,
+    ) -> Heads:
+        """All heads but those named (stack, layer, head), layer and head counted from 1; ValueError if there is none."""
+        layers = {
+            "encoder_self": config.n_layers,
+            "decoder_self": config.decoder_layers,
+            "cross": config.decoder_layers,
+        }
+        factors = {
+            stack: torch.ones(count, config.n_heads, device=device)
+            for stack, count in layers.items()
+        }
         for stack, layer, head in off:
             if stack not in layers:
-                raise ValueError(f"the stack is {stack!r}; choose one of {', '.join(layers)}")
+                raise ValueError(
+                    f"the stack is {stack!r}; choose one of {', '.join(layers)}"
+                )
             if not (1 <= layer <= layers[stack] and 1 <= head <= config.n_heads):
-                raise ValueError(f"there is no head {head} in layer {layer} of {stack}; this model has {layers[stack]} "
-                                 f"layers of {config.n_heads} heads there")
+                raise ValueError(
+                    f"there is no head {head} in layer {layer} of {stack}; this model has {layers[stack]} "
+                    f"layers of {config.n_heads} heads there"
+                )
             factors[stack][layer - 1, head - 1] = 0
         return cls(factors["encoder_self"], factors["decoder_self"], factors["cross"])
 
 
-def sinusoids(length: int, d_model: int, base: float = 10000.0, first: int = 0) -> Tensor:
+def sinusoids(
+    length: int, d_model: int, base: float = 10000.0, first: int = 0
+) -> Tensor:
     """Positional encodings [length, d_model] of section 3.5: sine in the even dimensions, cosine in the odd ones.
 
     Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model). `first`: position of the first row.
     """
     position = torch.arange(first, first + length, dtype=torch.float64)[:, None]
-    angle = position * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [length, D / 2]
+    # [length, D / 2]
+    angle = position * base ** (
+        -torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    )
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
 
 
@@ -202,14 +262,27 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
     return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
 
 
-def scores(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | Tensor | None = None) -> Tensor:
+def scores(
+    q: Tensor,
+    k: Tensor,
+    mask: Tensor | None = None,
+    scale: float | Tensor | None = None,
+) -> Tensor:
     """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the mask is False. [B, H, Q, K]"""
-    unmasked = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(-2, -1)
+    unmasked = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(
+        -2, -1
+    )
     return unmasked if mask is None else unmasked.masked_fill(~mask, -math.inf)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool, weigh: Weigh | None = None
-           ) -> tuple[Tensor, Tensor | None]:
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    fused: bool,
+    weigh: Weigh | None = None,
+) -> tuple[Tensor, Tensor | None]:
     """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] -> [B, H, Q, d].
 
     Fused, the probabilities are never written down; otherwise they come back as [B, H, Q, K]. weigh: makes them in
@@ -217,7 +290,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool, we
     """
     if fused and weigh is None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
-    probabilities = scores(q, k, mask).softmax(dim=-1) if weigh is None else weigh(q, k, mask)
+    probabilities = (
+        scores(q, k, mask).softmax(dim=-1) if weigh is None else weigh(q, k, mask)
+    )
     return probabilities.to(v.dtype) @ v, probabilities
 
 
@@ -228,7 +303,9 @@ class PastKeyValues:
         self.tensor: Tensor | None = None
 
     def extend(self, new: Tensor) -> Tensor:
-        self.tensor = new if self.tensor is None else torch.cat((self.tensor, new), dim=3)
+        self.tensor = (
+            new if self.tensor is None else torch.cat((self.tensor, new), dim=3)
+        )
         return self.tensor
 
     def select(self, rows: Tensor) -> None:
@@ -259,7 +336,9 @@ class Attention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         """[B, L, n D] -> [n, B, H, L, d]"""
         batch, length, _ = x.shape
-        return x.view(batch, length, -1, self.n_heads, self.d_model // self.n_heads).permute(2, 0, 3, 1, 4)
+        return x.view(
+            batch, length, -1, self.n_heads, self.d_model // self.n_heads
+        ).permute(2, 0, 3, 1, 4)
 
     def keys_values(self, memory: Tensor) -> Tensor:
         """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
@@ -280,9 +359,15 @@ class Attention(nn.Module):
         """
         return self.shares(v).norm(dim=-1)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None,
-                past: PastKeyValues | None = None, record: Record | None = None, heads: LayerHeads | None = None
-                ) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        past: PastKeyValues | None = None,
+        record: Record | None = None,
+        heads: LayerHeads | None = None,
+    ) -> Tensor:
         """x [B, Q, D] asks and is answered [B, Q, D].
 
         It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
@@ -295,7 +380,8 @@ class Attention(nn.Module):
             new = projected[1:]
             k, v = past.extend(new) if past is not None else new
         else:
-            shared = x.view(memory.shape[1], -1, self.d_model)  # [B, n Q, D]: their queries do not see each other
+            # [B, n Q, D]: their queries do not see each other
+            shared = x.view(memory.shape[1], -1, self.d_model)
             q = self.split(self.in_proj(shared, last=self.d_model))[0]
             k, v = memory
         # The CPU's fused kernel is made for long sequences: its backward pass is slower than writing the maps down.
@@ -318,16 +404,25 @@ class Memory(NamedTuple):
     keys_values: Tensor  # [2, B, H, S, d]
     mask: Tensor | None  # [B, 1, 1, S]
 
-    def attend(self, attention: Attention, x: Tensor, record: Record | None = None, heads: LayerHeads | None = None
-               ) -> Tensor:
+    def attend(
+        self,
+        attention: Attention,
+        x: Tensor,
+        record: Record | None = None,
+        heads: LayerHeads | None = None,
+    ) -> Tensor:
         """What the attention answers x [B n, Q, D], n hypotheses of each sentence: [B n, Q, D]."""
-        answer: Tensor = attention(x, self.mask, self.keys_values, record=record, heads=heads)
+        answer: Tensor = attention(
+            x, self.mask, self.keys_values, record=record, heads=heads
+        )
         return answer
 
     def select(self, sentences: Tensor) -> Memory:
         """That of these of the B sentences."""
-        return Memory(self.keys_values.index_select(1, sentences),
-                      None if self.mask is None else self.mask.index_select(0, sentences))
+        return Memory(
+            self.keys_values.index_select(1, sentences),
+            None if self.mask is None else self.mask.index_select(0, sentences),
+        )
 
 
 class FeedForward(nn.Module):
@@ -371,10 +466,18 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_residual = Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, past: PastKeyValues | None = None, record: Record | None = None,
-                heads: LayerHeads | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        past: PastKeyValues | None = None,
+        record: Record | None = None,
+        heads: LayerHeads | None = None,
+    ) -> Tensor:
         """x [B, S, D] -> [B, S, D]; what else is handed in is of its self-attention."""
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, None, past, record, heads))
+        x = self.self_residual(
+            x, lambda y: self.self_attention(y, mask, None, past, record, heads)
+        )
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -390,12 +493,22 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_residual = Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, memory: Memory, past: PastKeyValues | None = None,
-                records: tuple[Record | None, Record | None] = (None, None),
-                heads: tuple[LayerHeads | None, LayerHeads | None] = (None, None)) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memory: Memory,
+        past: PastKeyValues | None = None,
+        records: tuple[Record | None, Record | None] = (None, None),
+        heads: tuple[LayerHeads | None, LayerHeads | None] = (None, None),
+    ) -> Tensor:
         """x [B, T, D] -> [B, T, D]; `records` and `heads` are of its self-attention and of its cross-attention."""
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, None, past, records[0], heads[0]))
-        x = self.cross_residual(x, lambda y: memory.attend(self.cross_attention, y, records[1], heads[1]))
+        x = self.self_residual(
+            x, lambda y: self.self_attention(y, mask, None, past, records[0], heads[0])
+        )
+        x = self.cross_residual(
+            x, lambda y: memory.attend(self.cross_attention, y, records[1], heads[1])
+        )
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -407,24 +520,40 @@ def final_norm(config: Config) -> nn.Module:
 class Encoder(inference.Stack):
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(config) for _ in range(config.n_layers)
+        )
         self.norm = final_norm(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None,
-                pasts: list[PastKeyValues] | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+        pasts: list[PastKeyValues] | None = None,
+    ) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
         if self.flat and not (trace or heads) and inference.usable():
             return self.flat(x, mask, pasts)
         record = trace.encoder_self if trace else None
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, pasts[i] if pasts else None, record, heads.of("encoder_self", i + 1) if heads else None)
+            x = layer(
+                x,
+                mask,
+                pasts[i] if pasts else None,
+                record,
+                heads.of("encoder_self", i + 1) if heads else None,
+            )
         return self.norm(x)
 
 
 class Decoder(inference.Stack):
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.layers = nn.ModuleList(
+            DecoderLayer(config) for _ in range(config.decoder_layers)
+        )
         self.norm = final_norm(config)
 
     def memories(self, memory: Tensor, mask: Tensor | None) -> list[Memory]:
@@ -432,16 +561,28 @@ class Decoder(inference.Stack):
         attentions: list[Attention] = [layer.cross_attention for layer in self.layers]  # type: ignore[misc]
         return [Memory(attention.keys_values(memory), mask) for attention in attentions]
 
-    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Memory],
-                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None, heads: Heads | None = None
-                ) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memories: Sequence[Memory],
+        pasts: list[PastKeyValues] | None = None,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+    ) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
         if self.flat and not (trace or heads) and inference.usable():
             return self.flat(x, mask, pasts, memories)
         records = (trace.decoder_self, trace.cross) if trace else (None, None)
         for i, layer in enumerate(self.layers):
-            taking_part = (heads.of("decoder_self", i + 1), heads.of("cross", i + 1)) if heads else (None, None)
-            x = layer(x, mask, memories[i], pasts[i] if pasts else None, records, taking_part)
+            taking_part = (
+                (heads.of("decoder_self", i + 1), heads.of("cross", i + 1))
+                if heads
+                else (None, None)
+            )
+            x = layer(
+                x, mask, memories[i], pasts[i] if pasts else None, records, taking_part
+            )
         return self.norm(x)
 
 
@@ -454,10 +595,17 @@ class Embedding(nn.Module):
         super().__init__()
         self.config = config
         self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
-        table = sinusoids(config.max_length, config.d_model, config.position_base, config.first_position)
+        table = sinusoids(
+            config.max_length,
+            config.d_model,
+            config.position_base,
+            config.first_position,
+        )
         self.register_buffer("positions", table, persistent=False)
 
-    def forward(self, tokens: Tensor, offset: int = 0, positions: Tensor | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, offset: int = 0, positions: Tensor | None = None
+    ) -> Tensor:
         """tokens [B, L], the first of them at position `offset` -> [B, L, D]
 
         positions [length, D]: what to add instead of the model's own table.
@@ -465,16 +613,26 @@ class Embedding(nn.Module):
         end = offset + tokens.shape[1]
         table = self.positions if positions is None else positions
         if end > len(table):
-            raise ValueError(f"a sequence of {end} pieces is longer than the {len(table)} positions "
-                             f"of this model; shorten it")
-        x = F.embedding(tokens, self.weight) * math.sqrt(self.config.d_model) + table[offset:end]
+            raise ValueError(
+                f"a sequence of {end} pieces is longer than the {len(table)} positions "
+                f"of this model; shorten it"
+            )
+        x = (
+            F.embedding(tokens, self.weight) * math.sqrt(self.config.d_model)
+            + table[offset:end]
+        )
         return dropout(x, self.config.dropout, self.training)
 
 
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: Sequence[Memory], heads: Heads | None = None, positions: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        memories: Sequence[Memory],
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> None:
         self.heads = heads
         self.positions = positions  # [length, D] instead of the model's own
         self.memories = memories  # one a layer
@@ -500,9 +658,18 @@ class Seeded(TorchFunctionMode):
         super().__init__()
         self.generator = torch.Generator().manual_seed(seed)
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
-        return func(*args, **({**kwargs, "generator": self.generator} if "generator" in kwargs else kwargs))
+        return func(
+            *args,
+            **(
+                {**kwargs, "generator": self.generator}
+                if "generator" in kwargs
+                else kwargs
+            ),
+        )
 
 
 class Network(inference.Packable):
@@ -528,7 +695,9 @@ class Network(inference.Packable):
 
     def logits(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., V]"""
-        return self.unembed(x, self.embedding.weight, getattr(self, "output_bias", None))
+        return self.unembed(
+            x, self.embedding.weight, getattr(self, "output_bias", None)
+        )
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
@@ -556,14 +725,28 @@ class Transformer(EncoderStack):
         self.decoder = Decoder(config)
         self.initialise()
 
-    def encode(self, source: Tensor, trace: Trace | None = None, heads: Heads | None = None,
-               positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def encode(
+        self,
+        source: Tensor,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """source [B, S] -> memory [B, S, D] and its padding mask [B, 1, 1, S]"""
         mask = padding_mask(source)
-        return self.encoder(self.embedding(source, positions=positions), mask, trace, heads), mask
+        return self.encoder(
+            self.embedding(source, positions=positions), mask, trace, heads
+        ), mask
 
-    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None,
-               heads: Heads | None = None, positions: Tensor | None = None) -> Tensor:
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
         # Padding stands at the end of a target, where the future mask already hides it from every real position.
         mask = future_mask(target.shape[1], target.device)
@@ -572,24 +755,43 @@ class Transformer(EncoderStack):
         x = self.decoder(x, mask, memories, trace=trace, heads=heads)
         return self.logits(x)
 
-    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None,
-                positions: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        source: Tensor,
+        target: Tensor,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]"""
         memory, mask = self.encode(source, trace, heads, positions)
         return self.decode(target, memory, mask, trace, heads, positions)
 
-    def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
+    def start(
+        self,
+        source: Tensor,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> Cache:
         """Encode source [B, S] once, for `step`."""
         model = self.stepping
         memory = inference.encode(model, source, heads, positions)
-        return Cache(model.decoder.memories(memory, inference.needed(padding_mask(source))), heads, positions)
+        return Cache(
+            model.decoder.memories(memory, inference.needed(padding_mask(source))),
+            heads,
+            positions,
+        )
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
         model = self.stepping
         steps = tokens.shape[1]
-        mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
+        mask = (
+            None
+            if steps == 1
+            else future_mask(cache.length + steps, tokens.device)[cache.length :]
+        )
         x = model.embedding(tokens, offset=cache.length, positions=cache.positions)
         cache.length += steps
         x = model.decoder(x, mask, cache.memories, cache.pasts, heads=cache.heads)

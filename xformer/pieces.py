@@ -10,10 +10,13 @@ BOS = 2
 EOS = 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # SentencePiece's pieces for characters that have none
+# SentencePiece's pieces for characters that have none
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 # Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese.
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
 APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 
@@ -34,11 +37,24 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
     joins = False  # whether the next piece may continue the word before it
     for i, piece in enumerate(pieces):
         text = piece.removeprefix(WORD_START)
-        is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
+        is_word = piece not in SPECIAL.values() and (
+            text == "" or any(c.isalnum() for c in text)
+        )
         bare = bool(UNSPACED.match(text))
-        is_inside = joins and piece in APOSTROPHES and any(  # where a piece follows that begins with a letter, no word
-            after not in SPECIAL.values() and after[:1].isalnum() for after in pieces[i + 1:i + 2])
-        if joins and not bare and (is_inside or is_word and not piece.startswith(WORD_START)):
+        # where a piece follows that begins with a letter, no word
+        is_inside = (
+            joins
+            and piece in APOSTROPHES
+            and any(
+                after not in SPECIAL.values() and after[:1].isalnum()
+                for after in pieces[i + 1 : i + 2]
+            )
+        )
+        if (
+            joins
+            and not bare
+            and (is_inside or is_word and not piece.startswith(WORD_START))
+        ):
             groups[-1].append(i)
         else:
             groups.append([i])
@@ -46,9 +62,14 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
     return groups
 
 
-def joined(pieces: Sequence[str], groups: Sequence[Sequence[int]] | None = None) -> list[str]:
+def joined(
+    pieces: Sequence[str], groups: Sequence[Sequence[int]] | None = None
+) -> list[str]:
     """The words of pieces, or other groups of them, each as one piece."""
-    return ["".join(pieces[i] for i in group) for group in (words(pieces) if groups is None else groups)]
+    return [
+        "".join(pieces[i] for i in group)
+        for group in (words(pieces) if groups is None else groups)
+    ]
 
 
 def characters(pieces: Sequence[str]) -> list[list[int]]:
@@ -57,8 +78,11 @@ def characters(pieces: Sequence[str]) -> list[list[int]]:
     >>> characters(["▁", "<0xC3>", "<0xB1>", "u"])
     [[0], [1, 2], [3]]
     """
-    return [group for is_bytes, run in groupby(range(len(pieces)), lambda i: pieces[i] in BYTES)
-            for group in ([[*run]] if is_bytes else [[i] for i in run])]
+    return [
+        group
+        for is_bytes, run in groupby(range(len(pieces)), lambda i: pieces[i] in BYTES)
+        for group in ([[*run]] if is_bytes else [[i] for i in run])
+    ]
 
 
 def spelled(text: str) -> str:
@@ -67,7 +91,12 @@ def spelled(text: str) -> str:
     >>> spelled("▁<0xC3><0xB1>u")
     '▁ñu'
     """
-    return _BYTES.sub(lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode("utf-8", "replace"), text)
+    return _BYTES.sub(
+        lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode(
+            "utf-8", "replace"
+        ),
+        text,
+    )
 
 
 def repeats(tokens: Sequence[int]) -> bool:

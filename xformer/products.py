@@ -29,10 +29,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-COLD = 1 << 20  # numbers that a measurement walks through: more than the caches next to a core hold, as a model's are
+# numbers that a measurement walks through: more than the caches next to a core hold, as a model's are
+COLD = 1 << 20
 MOST = 16  # weights of a small shape
 ROUNDS = 3
-ROWS = {1: 1, 8: 4, 32: 16}  # for up to KEY rows, what was measured with that many decides; for more, USUAL
+# for up to KEY rows, what was measured with that many decides; for more, USUAL
+ROWS = {1: 1, 8: 4, 32: 16}
 MANY = max(ROWS) + 1  # rows that nothing is measured with
 
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
@@ -55,7 +57,9 @@ def columns(weight: Tensor, bias: Tensor | None) -> Multiply:
 def packed(weight: Tensor, bias: Tensor | None) -> Multiply:
     """W in the layout that oneDNN likes best."""
     laid_out = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
-    return lambda x: torch.ops.mkldnn._linear_pointwise(x, laid_out, bias, "none", [], "")
+    return lambda x: torch.ops.mkldnn._linear_pointwise(
+        x, laid_out, bias, "none", [], ""
+    )
 
 
 def halves(weight: Tensor, bias: Tensor | None) -> Multiply:
@@ -76,8 +80,11 @@ def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
     """
     scales = weight.abs().amax(dim=1).clamp(min=1e-8) / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # such tensors shall go some day; see `multiplies_8_bits`
-        kept = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.int64), 0, torch.qint8)
+        # such tensors shall go some day; see `multiplies_8_bits`
+        warnings.simplefilter("ignore", UserWarning)
+        kept = torch.quantize_per_channel(
+            weight, scales, torch.zeros(len(weight), dtype=torch.int64), 0, torch.qint8
+        )
     prepared = torch.ops.quantized.linear_prepack(kept, bias)
     # Without instructions for 8-bit products (VNNI) sums of two would leave 16 bits, if x had all of its 8.
     reduced = not getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
@@ -86,15 +93,22 @@ def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
 
 def multiplies_8_bits() -> bool:
     """Whether PyTorch can multiply in 8 bits on this machine's CPU."""
-    return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch, "quantize_per_channel")
+    return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(
+        torch, "quantize_per_channel"
+    )
 
 
 WAYS = {"plain": plain, "columns": columns}
-if torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_prepack_fp16"):
+if torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(
+    torch.ops.quantized, "linear_prepack_fp16"
+):
     WAYS["halves"] = halves
-if torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+if torch.backends.mkldnn.is_available() and hasattr(
+    torch.ops.mkldnn, "_linear_pointwise"
+):
     WAYS["packed"] = packed
-USUAL = "packed" if "packed" in WAYS else "plain"  # with many rows, in passes, and where nothing is clearly quicker
+# with many rows, in passes, and where nothing is clearly quicker
+USUAL = "packed" if "packed" in WAYS else "plain"
 
 
 @cache
@@ -107,7 +121,11 @@ def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
     """
     x = torch.ones(rows, inputs)
     weights = torch.ones(min(MOST, max(1, COLD // (outputs * inputs))), outputs, inputs)
-    ready = {way: [make(weight, None) for weight in weights] for way, make in WAYS.items() if exact or way != "halves"}
+    ready = {
+        way: [make(weight, None) for weight in weights]
+        for way, make in WAYS.items()
+        if exact or way != "halves"
+    }
     seconds = dict.fromkeys(ready, math.inf)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -129,11 +147,15 @@ class Product:
     The copies do not follow when W changes or moves.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None, quantised: bool = False) -> None:
+    def __init__(
+        self, weight: Tensor, bias: Tensor | None = None, quantised: bool = False
+    ) -> None:
         self.weight = weight.detach()
         self.bias = None if bias is None else bias.detach()
         self.quantised = quantised
-        self.exact = not quantised and torch.equal(self.weight.half().float(), self.weight)
+        self.exact = not quantised and torch.equal(
+            self.weight.half().float(), self.weight
+        )
         self._by_rows: dict[int, Multiply] = {}  # of x
         self._by_way: dict[str, Multiply] = {}
 
@@ -145,9 +167,17 @@ class Product:
 
     def _choose(self, rows: int) -> Multiply:
         measured = next((ROWS[most] for most in ROWS if rows <= most), None)
-        way = "8 bits" if self.quantised else quickest(*self.weight.shape, measured, self.exact) if measured else USUAL
+        way = (
+            "8 bits"
+            if self.quantised
+            else quickest(*self.weight.shape, measured, self.exact)
+            if measured
+            else USUAL
+        )
         if way not in self._by_way:
-            self._by_way[way] = (eight_bits if self.quantised else WAYS[way])(self.weight, self.bias)
+            self._by_way[way] = (eight_bits if self.quantised else WAYS[way])(
+                self.weight, self.bias
+            )
         self._by_rows[rows] = self._by_way[way]
         return self._by_way[way]
 

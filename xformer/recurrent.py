@@ -27,7 +27,8 @@ ATTENTIONS = ("additive", "none")
 class RecurrentConfig(Config):
     """The shape of a recurrent translator; what only a transformer has is 1, or is ignored."""
 
-    d_model: int = 320  # of embeddings and states; half of it in each direction of the encoder
+    # of embeddings and states; half of it in each direction of the encoder
+    d_model: int = 320
     n_heads: int = 1
     n_layers: int = 1  # of the encoder and of the decoder
     d_ff: int = 1
@@ -40,12 +41,16 @@ class RecurrentConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.attention not in ATTENTIONS:
-            raise ValueError(f"attention is {self.attention!r}; choose one of {', '.join(ATTENTIONS)}")
+            raise ValueError(
+                f"attention is {self.attention!r}; choose one of {', '.join(ATTENTIONS)}"
+            )
         if self.n_heads != 1:
             raise ValueError(f"n_heads is {self.n_heads}; additive attention has 1")
         if self.n_decoder_layers not in (0, self.n_layers):
-            raise ValueError(f"n_decoder_layers is {self.n_decoder_layers}; each layer of the decoder begins with the "
-                             f"last state of that of the encoder, so there are as many: {self.n_layers}")
+            raise ValueError(
+                f"n_decoder_layers is {self.n_decoder_layers}; each layer of the decoder begins with the "
+                f"last state of that of the encoder, so there are as many: {self.n_layers}"
+            )
 
 
 class GRU(nn.Module):
@@ -71,14 +76,18 @@ class GRU(nn.Module):
         new = torch.tanh(x_n + reset * h_n)
         return new + kept * (state - new)
 
-    def forward(self, x: Tensor, mask: Tensor, backward: bool = False) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x: Tensor, mask: Tensor, backward: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Read x [B, S, D] from one end to the other -> the states [B, S, H] and the last [B, H]; padding changes
         none. mask [B, S]. backward: from the last piece to the first."""
         projected = self.of_input(x)
         state = projected.new_zeros(len(x), self.states)
         states: list[Tensor] = []
         for i in reversed(range(x.shape[1])) if backward else range(x.shape[1]):
-            state = torch.where(mask[:, i, None], self.step(projected[:, i], state), state)
+            state = torch.where(
+                mask[:, i, None], self.step(projected[:, i], state), state
+            )
             states.append(state)
         return torch.stack(states[::-1] if backward else states, dim=1), state
 
@@ -90,14 +99,20 @@ class RecurrentEncoder(nn.Module):
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         half = config.d_model // 2
-        self.forwards = nn.ModuleList(GRU(config.d_model, half) for _ in range(config.n_layers))
-        self.backwards = nn.ModuleList(GRU(config.d_model, half) for _ in range(config.n_layers))
+        self.forwards = nn.ModuleList(
+            GRU(config.d_model, half) for _ in range(config.n_layers)
+        )
+        self.backwards = nn.ModuleList(
+            GRU(config.d_model, half) for _ in range(config.n_layers)
+        )
         self.p = config.dropout
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         """x [B, S, D] -> the states of the last layer [B, S, D], and each layer's last states [B, D]"""
         last = []
-        for i, (there, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+        for i, (there, back) in enumerate(
+            zip(self.forwards, self.backwards, strict=True)
+        ):
             x = dropout(x, self.p, self.training) if i else x
             left, at_end = there(x, mask)
             right, at_start = back(x, mask, backward=True)
@@ -113,9 +128,12 @@ class AdditiveAttention(nn.Module):
         super().__init__()
         self.of_query = Linear(config.d_model, config.d_model)
         self.of_key = Linear(config.d_model, config.d_model)
-        self.weight = Linear(config.d_model, 1)  # its bias is the same for all keys, so softmax takes it out
+        # its bias is the same for all keys, so softmax takes it out
+        self.weight = Linear(config.d_model, 1)
 
-    def forward(self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """query [B, n, D], keys of_key(memory) [B, S, D], memory [B, S, D], mask [B, S] -> the weighted mean of the
         memory [B, n, D], and the weights [B, n, S]"""
         summed = self.of_query(query)[:, :, None] + keys[:, None]  # [B, n, S, D]
@@ -140,8 +158,13 @@ class State:
         self.summary = self.summary.index_select(0, hypotheses)
         self.states = [state.index_select(0, hypotheses) for state in self.states]
         if sentences is not None:
-            self.memory, self.mask = self.memory.index_select(0, sentences), self.mask.index_select(0, sentences)
-            self.keys = None if self.keys is None else self.keys.index_select(0, sentences)
+            self.memory, self.mask = (
+                self.memory.index_select(0, sentences),
+                self.mask.index_select(0, sentences),
+            )
+            self.keys = (
+                None if self.keys is None else self.keys.index_select(0, sentences)
+            )
 
 
 class RecurrentTranslator(Network):
@@ -154,9 +177,15 @@ class RecurrentTranslator(Network):
         width = config.d_model
         self.embedding = nn.Embedding(config.vocab_size, width)
         self.encoder = RecurrentEncoder(config)
-        self.first_states = nn.ModuleList(Linear(width, width) for _ in range(config.n_layers))
-        self.attention = AdditiveAttention(config) if config.attention == "additive" else None
-        self.layers = nn.ModuleList(GRU(width if i else 2 * width, width) for i in range(config.n_layers))
+        self.first_states = nn.ModuleList(
+            Linear(width, width) for _ in range(config.n_layers)
+        )
+        self.attention = (
+            AdditiveAttention(config) if config.attention == "additive" else None
+        )
+        self.layers = nn.ModuleList(
+            GRU(width if i else 2 * width, width) for i in range(config.n_layers)
+        )
         self.readout = Linear(3 * width, width)
         self.initialise()
 
@@ -164,7 +193,10 @@ class RecurrentTranslator(Network):
         """Read source [B, S] -> the beginning of the target of each sentence"""
         mask = source != PAD
         memory, last = self.encoder(self.embed(source), mask)
-        states = [torch.tanh(first(state)) for first, state in zip(self.first_states, last, strict=True)]
+        states = [
+            torch.tanh(first(state))
+            for first, state in zip(self.first_states, last, strict=True)
+        ]
         keys = self.attention.of_key(memory) if self.attention else None
         return State(memory, mask, keys, last[-1], states)
 
@@ -181,7 +213,8 @@ class RecurrentTranslator(Network):
         """
         context = at.summary
         if self.attention and at.keys is not None:
-            query = at.states[-1].view(len(at.memory), -1, self.config.d_model)  # hypotheses share their sentence
+            # hypotheses share their sentence
+            query = at.states[-1].view(len(at.memory), -1, self.config.d_model)
             answer, weights = self.attention(query, at.keys, at.memory, at.mask)
             context = answer.reshape(x.shape)
             if record is not None:
@@ -197,21 +230,35 @@ class RecurrentTranslator(Network):
         read = torch.tanh(self.readout(torch.cat((below, context, x), dim=-1)))
         return dropout(read, self.config.dropout, self.training)
 
-    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None,
-                positions: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        source: Tensor,
+        target: Tensor,
+        trace: Trace | None = None,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
         """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]. Raises ValueError where
         heads or positions are given: there are none to switch off or to replace."""
         refuse(heads, positions)
         at = self.encode(source)
         x = self.embed(target)
         record = Record() if trace else None
-        read = torch.stack([self.advance(x[:, i], at, record) for i in range(x.shape[1])], dim=1)
+        read = torch.stack(
+            [self.advance(x[:, i], at, record) for i in range(x.shape[1])], dim=1
+        )
         if trace and record and record.probabilities:
-            trace.cross.probabilities.append(torch.cat(record.probabilities, dim=2))  # [B, 1, T, S]
+            # [B, 1, T, S]
+            trace.cross.probabilities.append(torch.cat(record.probabilities, dim=2))
             trace.cross.value_norms.append(at.memory.norm(dim=-1)[:, None])  # [B, 1, S]
         return self.logits(read)
 
-    def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> State:
+    def start(
+        self,
+        source: Tensor,
+        heads: Heads | None = None,
+        positions: Tensor | None = None,
+    ) -> State:
         """Encode source [B, S] once, for `step`. Raises ValueError as a pass does."""
         refuse(heads, positions)
         return self.stepping.encode(source)
@@ -228,4 +275,6 @@ class RecurrentTranslator(Network):
 def refuse(heads: Heads | None, positions: Tensor | None) -> None:
     """Raise ValueError where a change is asked for that only a transformer knows."""
     if heads is not None or positions is not None:
-        raise ValueError("a recurrent model has no heads to switch off and no positions to replace")
+        raise ValueError(
+            "a recurrent model has no heads to switch off and no positions to replace"
+        )

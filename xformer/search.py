@@ -15,12 +15,16 @@ from torch import Tensor
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import Branch, Options, UserError
 
-LOOKAHEAD = 5  # tokens; with 3, the third best differs from that of "bound" in a few sentences of news
+# tokens; with 3, the third best differs from that of "bound" in a few sentences of news
+LOOKAHEAD = 5
 
 T = TypeVar("T")
-Continuation = tuple[int, int, float, float]  # of a row by a token: its log-probability, and the sum with it
-Alternatives = list[list[tuple[int, float]]]  # by step or row: the likeliest tokens and their log-probabilities
-COLDEST = 1e-30  # the lowest temperature by which scores are divided; 1e-50 would be 0 in float32
+# of a row by a token: its log-probability, and the sum with it
+Continuation = tuple[int, int, float, float]
+# by step or row: the likeliest tokens and their log-probabilities
+Alternatives = list[list[tuple[int, float]]]
+# the lowest temperature by which scores are divided; 1e-50 would be 0 in float32
+COLDEST = 1e-30
 
 
 def finish(steps: Generator[None, None, T]) -> T:
@@ -47,7 +51,8 @@ class Hypothesis:
     """One target sentence that the search ended with."""
 
     tokens: list[int]  # without BOS; ends with EOS unless it was cut off
-    log_probs: list[float]  # natural log of each token's probability, given those before it
+    # natural log of each token's probability, given those before it
+    log_probs: list[float]
     alternatives: Alternatives  # the likeliest tokens at each step, best first
     score: float  # sum of log_probs / length^alpha
     finished: bool  # False if the limit came before EOS
@@ -60,17 +65,24 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     token is certain.
     """
     if not options.sampling:
-        return torch.zeros_like(scores).scatter(1, scores.argmax(dim=1, keepdim=True), 1.0)
-    scaled, tokens = (scores / max(options.temperature, COLDEST)).sort(dim=1, descending=True)
+        return torch.zeros_like(scores).scatter(
+            1, scores.argmax(dim=1, keepdim=True), 1.0
+        )
+    scaled, tokens = (scores / max(options.temperature, COLDEST)).sort(
+        dim=1, descending=True
+    )
     if options.top_k:
-        scaled[:, options.top_k:] = -torch.inf
+        scaled[:, options.top_k :] = -torch.inf
     probabilities = scaled.softmax(dim=1)
-    if options.top_p < 1:  # at 1 all stay: in float32, the sum can reach 1 before the last token
-        before = probabilities.cumsum(dim=1) - probabilities  # the probability of all likelier tokens
+    # at 1 all stay: in float32, the sum can reach 1 before the last token
+    if options.top_p < 1:
+        # the probability of all likelier tokens
+        before = probabilities.cumsum(dim=1) - probabilities
         before[:, 0] = -1  # the likeliest always stays, however small top_p is
         probabilities[before >= options.top_p] = 0
     probabilities /= probabilities.sum(dim=1, keepdim=True)
-    return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # back in the order of the vocabulary
+    # back in the order of the vocabulary
+    return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)
 
 
 class _Step(NamedTuple):
@@ -80,34 +92,56 @@ class _Step(NamedTuple):
     alternatives: Alternatives  # by row of the previous step
 
 
-def check_prefix(prefix: Sequence[int], max_length: int, vocabulary: int | None = None) -> None:
+def check_prefix(
+    prefix: Sequence[int], max_length: int, vocabulary: int | None = None
+) -> None:
     """Raise ValueError for tokens with which no target of at most `max_length` tokens, EOS included, can begin.
 
     vocabulary: its size, if known. One such prefix makes a search fail for all of its sentences, so check before you
     put the sentences of different clients together.
     """
     if max_length < 1 or len(prefix) > max_length:
-        raise ValueError(f"a target of at most {max_length} pieces cannot begin with {len(prefix)} given ones")
+        raise ValueError(
+            f"a target of at most {max_length} pieces cannot begin with {len(prefix)} given ones"
+        )
     if PAD in prefix or BOS in prefix:
-        raise ValueError(f"the prefix {list(prefix)} holds <pad> or <s>, which no target has; leave them out")
+        raise ValueError(
+            f"the prefix {list(prefix)} holds <pad> or <s>, which no target has; leave them out"
+        )
     if EOS in prefix[:-1]:
-        raise ValueError(f"the prefix {list(prefix)} goes on after </s>, which ends a target; leave out what follows")
-    unknown = [token for token in prefix if token < 0 or vocabulary is not None and token >= vocabulary]
+        raise ValueError(
+            f"the prefix {list(prefix)} goes on after </s>, which ends a target; leave out what follows"
+        )
+    unknown = [
+        token
+        for token in prefix
+        if token < 0 or vocabulary is not None and token >= vocabulary
+    ]
     if unknown:
         known = f"0 to {vocabulary - 1}" if vocabulary is not None else "0 and above"
-        raise ValueError(f"the prefix {list(prefix)} holds {unknown[0]}, which is no piece; pieces are {known}")
+        raise ValueError(
+            f"the prefix {list(prefix)} holds {unknown[0]}, which is no piece; pieces are {known}"
+        )
 
 
-def search(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
-           prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
-           ) -> list[list[Hypothesis]]:
+def search(
+    scorer: Scorer,
+    max_lengths: Sequence[int],
+    options: Options | None = None,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    device: torch.device | None = None,
+) -> list[list[Hypothesis]]:
     """Find the n_best hypotheses of each sentence, best first: `searching` without a pause."""
     return finish(searching(scorer, max_lengths, options, prefixes, device))
 
 
-def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
-              prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
-              ) -> Generator[None, None, list[list[Hypothesis]]]:
+def searching(
+    scorer: Scorer,
+    max_lengths: Sequence[int],
+    options: Options | None = None,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    device: torch.device | None = None,
+) -> Generator[None, None, list[list[Hypothesis]]]:
     """Find the n_best hypotheses of each sentence, best first; pause after each step, so that searches can take turns.
 
     max_lengths: the most tokens of each sentence's target, EOS included. prefixes: the tokens with which each target
@@ -134,16 +168,31 @@ def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | Non
     the other sentences of the batch, and equal sentences get equal samples.
     """
     options = options or Options()
-    given = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
+    given = (
+        [list(p) for p in prefixes]
+        if prefixes is not None
+        else [[] for _ in max_lengths]
+    )
     if len(given) != len(max_lengths):
-        raise ValueError(f"there are {len(given)} prefixes for {len(max_lengths)} sentences; give one to each")
+        raise ValueError(
+            f"there are {len(given)} prefixes for {len(max_lengths)} sentences; give one to each"
+        )
     for prefix, longest in zip(given, max_lengths, strict=True):
         check_prefix(prefix, longest)
-    return (yield from _Search(scorer, list(max_lengths), options, given, device or torch.device("cpu")).run())
+    return (
+        yield from _Search(
+            scorer, list(max_lengths), options, given, device or torch.device("cpu")
+        ).run()
+    )
 
 
-def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int] = (),
-         device: torch.device | None = None) -> tuple[list[Hypothesis], list[Branch]]:
+def grow(
+    scorer: Scorer,
+    max_length: int,
+    options: Options,
+    prefix: Sequence[int] = (),
+    device: torch.device | None = None,
+) -> tuple[list[Hypothesis], list[Branch]]:
     """Search for one sentence by beam, and record what was kept and dropped at each step, best first within a step.
 
     For a beam of K, the record has the 2K best continuations of each step, and the result the K best hypotheses; the
@@ -151,73 +200,126 @@ def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int
     ValueError, also for samples, which are not compared with each other.
     """
     if options.sampling:
-        raise ValueError("samples are drawn one by one and make no tree; set the temperature to 0")
+        raise ValueError(
+            "samples are drawn one by one and make no tree; set the temperature to 0"
+        )
     check_prefix(prefix, max_length)
-    search = _Search(scorer, [max_length], options, [list(prefix)], device or torch.device("cpu"), grows=True)
+    search = _Search(
+        scorer,
+        [max_length],
+        options,
+        [list(prefix)],
+        device or torch.device("cpu"),
+        grows=True,
+    )
     return finish(search.run())[0], search.branches
 
 
 class _Search:
-    def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
-                 device: torch.device, grows: bool = False) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        max_lengths: list[int],
+        options: Options,
+        prefixes: list[list[int]],
+        device: torch.device,
+        grows: bool = False,
+    ) -> None:
         """grows: whether all hypotheses that the beam considers are recorded, of a single sentence."""
         self.grows = grows
         self.branches = list[Branch]()
-        self.rows: list[int | None] = [None]  # in `branches`: the hypotheses that the newest step continues
+        # in `branches`: the hypotheses that the newest step continues
+        self.rows: list[int | None] = [None]
         self.scorer = scorer
         self.options = options
         self.device = device
         self.width = options.n_best if options.sampling else options.beam
-        self.most = options.beam if grows else options.n_best  # ended hypotheses that are kept of a sentence
-        self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
+        # ended hypotheses that are kept of a sentence
+        self.most = options.beam if grows else options.n_best
+        self.bounded = (
+            options.stop != "k_finished" and not options.sampling and options.beam > 1
+        )
         self.max_lengths = max_lengths
         self.prefixes = prefixes
         self.history = list[_Step]()
-        self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]  # of each sentence, best first
+        # of each sentence, best first
+        self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]
         # On the CPU, so that a seed draws the same on every device.
-        self.generators = [torch.Generator().manual_seed(options.seed) for _ in max_lengths if options.sampling]
+        self.generators = [
+            torch.Generator().manual_seed(options.seed)
+            for _ in max_lengths
+            if options.sampling
+        ]
 
     def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
         """Search step by step; each step takes the N rows that live to at most 2K candidates of each sentence."""
-        alive = list(range(len(self.max_lengths)))  # B sentences still searched; each has its rows, in this order
+        # B sentences still searched; each has its rows, in this order
+        alive = list(range(len(self.max_lengths)))
         # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
-        tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))  # N
+        # N
+        tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
         sums = [0.0] * len(tokens)  # N, of log-probabilities
         while alive:
             # 1) Score every token that may come next in each row.
-            logits = self.scorer(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
+            # [N, V]
+            logits = self.scorer(
+                torch.tensor(tokens, device=self.device)[:, None]
+            ).float()
             # 2) List C of them a row, and what the sentence would sum to with each.
-            choices, log_probs, alternatives = self._choices(logits, alive)  # [N, C] both
-            totals = torch.tensor(sums, device=self.device)[:, None] + log_probs  # [N, 1] + [N, C] -> [N, C]
+            # [N, C] both
+            choices, log_probs, alternatives = self._choices(logits, alive)
+            # [N, 1] + [N, C] -> [N, C]
+            totals = torch.tensor(sums, device=self.device)[:, None] + log_probs
             # 3) Keep K of a sentence, set aside those that have ended, and forget the sentences that are done.
-            tokens, sums, alive = self._keep(choices, log_probs, totals, alternatives, alive)
+            tokens, sums, alive = self._keep(
+                choices, log_probs, totals, alternatives, alive
+            )
             yield
-        if not all(self.ended):  # NaN is neither more nor less than a number, so nothing was chosen
-            raise UserError("The model's probabilities are not numbers (NaN), so no piece can be chosen; its weights "
-                            "are broken or far too large: take another checkpoint.")
-        return [ended[:self.most] for ended in self.ended]
+        # NaN is neither more nor less than a number, so nothing was chosen
+        if not all(self.ended):
+            raise UserError(
+                "The model's probabilities are not numbers (NaN), so no piece can be chosen; its weights "
+                "are broken or far too large: take another checkpoint."
+            )
+        return [ended[: self.most] for ended in self.ended]
 
-    def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:
+    def _choices(
+        self, logits: Tensor, alive: list[int]
+    ) -> tuple[Tensor, Tensor, Alternatives]:
         """List each row's possible next tokens [N, C], their log-probabilities [N, C], and the row's alternatives."""
         position = len(self.history)
         vocabulary = logits.shape[1]
         scores = logits.log_softmax(dim=1)
-        scores[:, PAD:BOS + 1:BOS - PAD] = -torch.inf  # neither PAD nor BOS is ever part of a sentence
+        # neither PAD nor BOS is ever part of a sentence
+        scores[:, PAD : BOS + 1 : BOS - PAD] = -torch.inf
         # The 2K best continuations of a sentence are among the 2K best of its single rows.
-        top, top_tokens = scores.topk(min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1)
+        top, top_tokens = scores.topk(
+            min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1
+        )
         best = self.options.alternatives
-        alternatives = [list(zip(tokens, values, strict=True)) for tokens, values in
-                        zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
+        alternatives = [
+            list(zip(tokens, values, strict=True))
+            for tokens, values in zip(
+                top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True
+            )
+        ]
         if self.options.sampling:
             choices = self._sample(scores, alive)
             log_probs = scores.gather(1, choices)
         else:
-            choices = top_tokens[:, :2 * self.width]
-            log_probs = top[:, :2 * self.width]
-        forced = [p[position] if position < len(p) else -1 for p in (self.prefixes[s] for s in alive)]
-        if max(forced) >= 0:  # the prefix's token is the only choice; it keeps its true log-probability
+            choices = top_tokens[:, : 2 * self.width]
+            log_probs = top[:, : 2 * self.width]
+        forced = [
+            p[position] if position < len(p) else -1
+            for p in (self.prefixes[s] for s in alive)
+        ]
+        # the prefix's token is the only choice; it keeps its true log-probability
+        if max(forced) >= 0:
             rows = len(logits) // len(alive)  # of a sentence
-            given = torch.tensor(forced, device=self.device).repeat_interleave(rows)[:, None]  # [N, 1]
+            # [N, 1]
+            given = torch.tensor(forced, device=self.device).repeat_interleave(rows)[
+                :, None
+            ]
             only = torch.full_like(log_probs, -torch.inf)
             only[:, :1] = scores.gather(1, given.clamp(min=0))
             choices = torch.where(given >= 0, given, choices)
@@ -232,12 +334,26 @@ class _Search:
         but so almost never changes a draw.
         """
         probabilities = drawn_with(scores, self.options)
-        noise = torch.cat([torch.empty(self.width, scores.shape[1]).exponential_(generator=self.generators[sentence])
-                           for sentence in alive])
-        return (probabilities / noise.clamp(min=1e-30).to(self.device)).argmax(dim=1, keepdim=True)
+        noise = torch.cat(
+            [
+                torch.empty(self.width, scores.shape[1]).exponential_(
+                    generator=self.generators[sentence]
+                )
+                for sentence in alive
+            ]
+        )
+        return (probabilities / noise.clamp(min=1e-30).to(self.device)).argmax(
+            dim=1, keepdim=True
+        )
 
-    def _keep(self, choices: Tensor, log_probs: Tensor, totals: Tensor, alternatives: Alternatives, alive: list[int]
-              ) -> tuple[list[int], list[float], list[int]]:
+    def _keep(
+        self,
+        choices: Tensor,
+        log_probs: Tensor,
+        totals: Tensor,
+        alternatives: Alternatives,
+        alive: list[int],
+    ) -> tuple[list[int], list[float], list[int]]:
         """Choose what lives on, set ended hypotheses aside, and tell the scorer; -> tokens, sums, sentences.
 
         choices, log_probs, totals: [N, C], of the rows of the B sentences that are alive, R = N / B of each.
@@ -247,9 +363,14 @@ class _Search:
         width = self.width
         per_row = choices.shape[1]
         rows = len(choices) // len(alive)  # R; at the first step of a beam 1, later K
-        order: list[Any] = [range(rows * per_row)] * len(alive)  # [B][P]; of samples, where C is 1, and of a single row
+        # [B][P]; of samples, where C is 1, and of a single row
+        order: list[Any] = [range(rows * per_row)] * len(alive)
         if rows > 1 and not self.options.sampling:
-            order = totals.view(len(alive), -1).topk(min(2 * width, rows * per_row), dim=1).indices.tolist()
+            order = (
+                totals.view(len(alive), -1)
+                .topk(min(2 * width, rows * per_row), dim=1)
+                .indices.tolist()
+            )
 
         # 2) Read what stands there, as lists [N][C].
         read_tokens = choices.tolist()
@@ -262,24 +383,44 @@ class _Search:
         still = list[int]()
         self.history.append(_Step(kept, alternatives))
         for b, sentence in enumerate(alive):
-            places = [(b * rows + place // per_row, place % per_row) for place in order[b]]
-            candidates = [(n, read_tokens[n][c], read_log_probs[n][c], read_totals[n][c]) for n, c in places]
+            places = [
+                (b * rows + place // per_row, place % per_row) for place in order[b]
+            ]
+            candidates = [
+                (n, read_tokens[n][c], read_log_probs[n][c], read_totals[n][c])
+                for n, c in places
+            ]
             lives = self._sort_out(sentence, candidates)
             at_limit = len(self.history) == self.max_lengths[sentence]
-            if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
+            if at_limit or self._is_done(
+                sentence, max((total for *_, total in lives), default=-math.inf)
+            ):
                 continue
-            idle = (places[0][0], EOS, 0.0, -math.inf)  # a finished sample, or a vocabulary smaller than the beam
+            # a finished sample, or a vocabulary smaller than the beam
+            idle = (places[0][0], EOS, 0.0, -math.inf)
             kept += lives + [idle] * (width - len(lives))  # K rows a sentence
             still.append(b)
 
         # 4) Tell the scorer which rows go on, where these are not all of them in their order.
         parents = [row for row, *_ in kept]
         if still and (len(still) < len(alive) or parents != list(range(len(parents)))):
-            sentences = torch.tensor(still, device=self.device) if len(still) < len(alive) else None  # [B]
-            self.scorer.select(torch.tensor(parents, device=self.device), sentences)  # [N]
-        return [token for _, token, *_ in kept], [total for *_, total in kept], [alive[b] for b in still]
+            # [B]
+            sentences = (
+                torch.tensor(still, device=self.device)
+                if len(still) < len(alive)
+                else None
+            )
+            # [N]
+            self.scorer.select(torch.tensor(parents, device=self.device), sentences)
+        return (
+            [token for _, token, *_ in kept],
+            [total for *_, total in kept],
+            [alive[b] for b in still],
+        )
 
-    def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
+    def _sort_out(
+        self, sentence: int, candidates: list[Continuation]
+    ) -> list[Continuation]:
         """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
         at_limit = len(self.history) == self.max_lengths[sentence]
         lives = list[Continuation]()
@@ -290,15 +431,29 @@ class _Search:
                 if not self.grows:
                     break
             elif token == EOS or at_limit:
-                if rank < self.width and total > -math.inf:  # it beat what would have lived on in its place
-                    fate = "ended" if self._end(sentence, row, token, log_prob, total) else "dropped"
+                # it beat what would have lived on in its place
+                if rank < self.width and total > -math.inf:
+                    fate = (
+                        "ended"
+                        if self._end(sentence, row, token, log_prob, total)
+                        else "dropped"
+                    )
             else:
                 lives.append((row, token, log_prob, total))
                 fate = "kept"
             if self.grows and total > -math.inf:
                 kept += [len(self.branches)] if fate == "kept" else []
-                self.branches.append(Branch(self.rows[row], len(self.history) - 1, token, log_prob, total,
-                                            self._score(total), fate))
+                self.branches.append(
+                    Branch(
+                        self.rows[row],
+                        len(self.history) - 1,
+                        token,
+                        log_prob,
+                        total,
+                        self._score(total),
+                        fate,
+                    )
+                )
         self.rows = kept
         return lives
 
@@ -313,14 +468,19 @@ class _Search:
         length = self.max_lengths[sentence]
         if options.stop == "lookahead":
             length = min(length, len(self.history) + LOOKAHEAD)
-        attainable = best / length ** options.length_penalty
-        return len(ended) >= options.n_best and attainable <= ended[options.n_best - 1].score
+        attainable = best / length**options.length_penalty
+        return (
+            len(ended) >= options.n_best
+            and attainable <= ended[options.n_best - 1].score
+        )
 
     def _score(self, total: float) -> float:
         """The score of a hypothesis whose last token is of the newest step."""
         return total / len(self.history) ** self.options.length_penalty
 
-    def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> bool:
+    def _end(
+        self, sentence: int, row: int, token: int, log_prob: float, total: float
+    ) -> bool:
         """Store a hypothesis that ends with `token`, chosen at the newest step as the continuation of `row`; return
         whether it is among the best."""
         ended = self.ended[sentence]
@@ -334,6 +494,8 @@ class _Search:
             row, earlier, its_log_prob, _ = before.kept[row]
             steps.append((earlier, its_log_prob, before.alternatives[row]))
         tokens, log_probs, alternatives = map(list, zip(*reversed(steps), strict=True))
-        ended.append(Hypothesis(tokens, log_probs, alternatives, score, finished=token == EOS))
+        ended.append(
+            Hypothesis(tokens, log_probs, alternatives, score, finished=token == EOS)
+        )
         ended.sort(key=lambda hypothesis: -hypothesis.score)
         return True

@@ -15,7 +15,9 @@ from babel import Locale, UnknownLocaleError
 
 PACKAGE = Path(str(files("xformer")))
 # An installed package holds them; in a clone they stand beside the package.
-ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
+ASSETS = (
+    PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
+)
 
 
 def of_parts(pattern: str) -> list[Path]:
@@ -30,12 +32,17 @@ class Language:
     code: str  # "en", "es": the name of its files, and HTML's lang
     name: str  # in the language itself
     thousands: str = ","  # the separator of groups of three digits
-    source: str = "en"  # the language that the model on the page reads, which texts call {reads}
+    # the language that the model on the page reads, which texts call {reads}
+    source: str = "en"
     target: str = "es"  # and the one that it {writes}
 
     def of(self, info: Any) -> Language:
         """This language, for texts about a model: `info` has the languages that it reads and writes."""
-        return replace(self, source=getattr(info, "source", "en"), target=getattr(info, "target", "es"))
+        return replace(
+            self,
+            source=getattr(info, "source", "en"),
+            target=getattr(info, "target", "es"),
+        )
 
     @property
     def reads(self) -> str:
@@ -54,7 +61,11 @@ class Language:
 
     def say(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values} filled in, unescaped; whole numbers get separators of thousands."""
-        whole = {name: f"{one:,}".replace(",", self.thousands) for name, one in values.items() if type(one) is int}
+        whole = {
+            name: f"{one:,}".replace(",", self.thousands)
+            for name, one in values.items()
+            if type(one) is int
+        }
         return self.texts[key].format(**{**values, **whole})
 
     def html(self, key: str, /, **values: Any) -> str:
@@ -84,12 +95,17 @@ def _texts(code: str, source: str, target: str) -> dict[str, str]:
     for path in (ASSETS / "strings" / f"{code}.json", *of_parts(f"{code}.json")):
         own = json.loads(path.read_text(encoding="utf-8"))
         if twice := sorted(texts.keys() & own.keys()):
-            raise ValueError(f"{path} has texts of another file too: {', '.join(twice)}")
+            raise ValueError(
+                f"{path} has texts of another file too: {', '.join(twice)}"
+            )
         texts |= own
     names = Locale(code).languages
     reads = names.get(source, source)
     writes = names.get(target, target)
-    return {key: text.replace("{reads}", reads).replace("{writes}", writes) for key, text in texts.items()}
+    return {
+        key: text.replace("{reads}", reads).replace("{writes}", writes)
+        for key, text in texts.items()
+    }
 
 
 ENGLISH = Language("en", "English")

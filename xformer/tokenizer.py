@@ -19,12 +19,16 @@ from xformer.results import Message, UserError, refusing
 
 # What is worth a piece of its own in a vocabulary of Latin script: its letters with every mark, and signs of amounts,
 # addresses, formulas and quotation. Everything else can be spelled in bytes.
-LETTERS = [chr(code) for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))]
+LETTERS = [
+    chr(code)
+    for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))
+]
 SIGNS = "“”„‘’‚–—†•€₹ẞ←→↑↓−≤≥≠≈∞√∑∫παβγδελθσφωΔΣΩ‰′″⁄"
 # kinds of pieces in sentencepiece_model.proto
 NORMAL = 1
 BYTE = 6
-SIDES = ("tokenizer.model", "target.model")  # files of the two vocabularies of an imported model
+# files of the two vocabularies of an imported model
+SIDES = ("tokenizer.model", "target.model")
 JOINT = "pieces.json"  # and of what joins them
 CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a text
 
@@ -32,15 +36,23 @@ CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a
 class Tokenizer:
     """A trained vocabulary. Thread-safe: encoding and decoding change nothing."""
 
-    codes: tuple[str, ...] = ()  # of the languages to choose from, the usual one first, of a model that writes several
+    # of the languages to choose from, the usual one first, of a model that writes several
+    codes: tuple[str, ...] = ()
 
     def __init__(self, model: bytes) -> None:
         """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
         self.model = model
         self._sp = _processor(model)
-        ids = (self._sp.pad_id(), self._sp.unk_id(), self._sp.bos_id(), self._sp.eos_id())
+        ids = (
+            self._sp.pad_id(),
+            self._sp.unk_id(),
+            self._sp.bos_id(),
+            self._sp.eos_id(),
+        )
         if ids != (PAD, UNK, BOS, EOS):
-            raise ValueError(f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}")
+            raise ValueError(
+                f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}"
+            )
 
     def __reduce__(self) -> tuple[type[Tokenizer], tuple[bytes]]:
         """Let another process have it."""
@@ -53,7 +65,10 @@ class Tokenizer:
         target = path.with_name(SIDES[1])
         if not joint.is_file():
             return Tokenizer(path.read_bytes())
-        models = [path.read_bytes(), *([target.read_bytes()] if target.is_file() else [])]
+        models = [
+            path.read_bytes(),
+            *([target.read_bytes()] if target.is_file() else []),
+        ]
         return JointTokenizer(models, json.loads(joint.read_text(encoding="utf-8")))
 
     @property
@@ -62,21 +77,40 @@ class Tokenizer:
         return {SIDES[0]: self.model}
 
     @classmethod
-    def train(cls, sentences: Iterable[str], vocab_size: int = 8000, threads: int = 2, fold_case: bool = False
-              ) -> Tokenizer:
+    def train(
+        cls,
+        sentences: Iterable[str],
+        vocab_size: int = 8000,
+        threads: int = 2,
+        fold_case: bool = False,
+    ) -> Tokenizer:
         """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError where they are too few for it.
 
         fold_case: capitals are read as small letters, in learning and ever after.
         """
         model = io.BytesIO()
-        with refusing(RuntimeError, lambda error: ValueError(
+        with refusing(
+            RuntimeError,
+            lambda error: ValueError(
                 f"a vocabulary of {vocab_size} pieces cannot be learned from this text; choose another size or give "
-                f"more text ({str(error).splitlines()[-1]})")):
+                f"more text ({str(error).splitlines()[-1]})"
+            ),
+        ):
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, model_type="unigram",
-                character_coverage=0.9999, split_digits=True, num_threads=threads, minloglevel=2,
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocab_size,
+                model_type="unigram",
+                character_coverage=0.9999,
+                split_digits=True,
+                num_threads=threads,
+                minloglevel=2,
                 normalization_rule_name="nmt_nfkc_cf" if fold_case else "nmt_nfkc",
-                pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS)
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+            )
         return cls(model.getvalue())
 
     def extended(self) -> Tokenizer:
@@ -88,24 +122,37 @@ class Tokenizer:
         if self.id_of(BYTES[0]) is not None:
             return self
         known = {self._sp.id_to_piece(i) for i in range(len(self))}
-        characters = [c for c in (*LETTERS, *SIGNS) if c not in known and unicodedata.normalize("NFKC", c) == c
-                      and unicodedata.category(c)[0] not in "CZ"]
+        characters = [
+            c
+            for c in (*LETTERS, *SIGNS)
+            if c not in known
+            and unicodedata.normalize("NFKC", c) == c
+            and unicodedata.category(c)[0] not in "CZ"
+        ]
         least = min(self.log_probs(range(EOS + 1, len(self))))
         # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
-        pieces = [*(piece_of(c, least) for c in characters), *(piece_of(byte, 0.0, BYTE) for byte in BYTES)]
-        trainer = field_of(2, number_of(4, len(self) + len(pieces)) + number_of(35, 1))  # vocab_size, byte_fallback
+        pieces = [
+            *(piece_of(c, least) for c in characters),
+            *(piece_of(byte, 0.0, BYTE) for byte in BYTES),
+        ]
+        # vocab_size, byte_fallback
+        trainer = field_of(2, number_of(4, len(self) + len(pieces)) + number_of(35, 1))
         return Tokenizer(b"".join((self.model, *pieces, trainer)))
 
     def __len__(self) -> int:
         return self._sp.get_piece_size()
 
-    def encode(self, text: str, sampling: float = 0.0, target: bool = False) -> list[int]:
+    def encode(
+        self, text: str, sampling: float = 0.0, target: bool = False
+    ) -> list[int]:
         """Ids of the pieces of a text, without special ones. target: of a translation, which some models cut otherwise.
 
         `sampling` above 0 draws one of the many ways to split it (sub-word regularisation, Kudo 2018); the larger, the
         nearer to the best one.
         """
-        return self._sp.encode(text, enable_sampling=sampling > 0, alpha=sampling, nbest_size=-1)
+        return self._sp.encode(
+            text, enable_sampling=sampling > 0, alpha=sampling, nbest_size=-1
+        )
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; special ones leave nothing behind."""
@@ -120,7 +167,8 @@ class Tokenizer:
         for token, name in SPECIAL.items():
             if piece == name:
                 return token
-        if any("\ud800" <= sign <= "\udfff" for sign in piece):  # half a character, which SentencePiece does not take
+        # half a character, which SentencePiece does not take
+        if any("\ud800" <= sign <= "\udfff" for sign in piece):
             return None
         token = self._sp.piece_to_id(piece)
         return None if token == UNK else token
@@ -139,8 +187,12 @@ class Tokenizer:
 
     def unknown(self, text: str, target: bool = False) -> list[str]:
         """Characters or runs of them that no piece covers, each once, in order."""
-        found = zip(self.encode(text, target=target), self._cut(text, target), strict=True)
-        surfaces = (piece.removeprefix(WORD_START) for token, piece in found if token == UNK)
+        found = zip(
+            self.encode(text, target=target), self._cut(text, target), strict=True
+        )
+        surfaces = (
+            piece.removeprefix(WORD_START) for token, piece in found if token == UNK
+        )
         return list(dict.fromkeys(surface for surface in surfaces if surface))
 
     def _cut(self, text: str, target: bool) -> list[str]:
@@ -163,10 +215,16 @@ class JointTokenizer(Tokenizer):
         held = joint if isinstance(joint, dict) else {}
         pieces = held.get("pieces")
         codes = [held.get(key) for key in ("opening", "forced")]
-        if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        if not isinstance(pieces, list) or not all(
+            isinstance(piece, str) for piece in pieces
+        ):
             raise ValueError(f"{JOINT} has no list of pieces")
-        if pieces[:len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(pieces):
-            raise ValueError(f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once")
+        if pieces[: len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(
+            pieces
+        ):
+            raise ValueError(
+                f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once"
+            )
         self._sides = [_processor(model) for model in models]
         self.models = tuple(models)
         self._joint = joint
@@ -177,9 +235,12 @@ class JointTokenizer(Tokenizer):
         self._opening, self._forced = (code or "" for code in codes)
         usual = self._forced or self._opening
         listed = [piece for piece in pieces if CODE.fullmatch(piece)]
-        self.codes = tuple(sorted(listed, key=lambda code: code != usual))  # the usual one first
+        # the usual one first
+        self.codes = tuple(sorted(listed, key=lambda code: code != usual))
         if strange := [code for code in codes if code and code not in self.codes]:
-            raise ValueError(f"{JOINT} begins with {strange[0]!r}, which is no language's code among its pieces")
+            raise ValueError(
+                f"{JOINT} begins with {strange[0]!r}, which is no language's code among its pieces"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return JointTokenizer, (self.models, self._joint)
@@ -195,26 +256,44 @@ class JointTokenizer(Tokenizer):
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def encode(self, text: str, sampling: float = 0.0, target: bool = False) -> list[int]:
+    def encode(
+        self, text: str, sampling: float = 0.0, target: bool = False
+    ) -> list[int]:
         return self._ids(self._cut(text, target, sampling))
 
     def _cut(self, text: str, target: bool, sampling: float = 0.0) -> list[str]:
         if target:
             return self._sides[-1].encode(text, out_type=str)
         code, text = self._split(text)
-        return [*self._before(code), *self._sp.encode(text, out_type=str, enable_sampling=sampling > 0, alpha=sampling,
-                                                      nbest_size=-1)]
+        return [
+            *self._before(code),
+            *self._sp.encode(
+                text,
+                out_type=str,
+                enable_sampling=sampling > 0,
+                alpha=sampling,
+                nbest_size=-1,
+            ),
+        ]
 
     def _split(self, text: str) -> tuple[str, str]:
         """Split a text into the code typed before it and the rest. Raises UserError for a code that there is not."""
         written = CODE.match(text) if self.codes else None
         if written and written[0] not in self.codes:
-            raise UserError(Message.of("error_code", code=written[0], codes=" ".join(self.codes[:12])))
-        return (written[0], text[written.end():]) if written else ("", text)
+            raise UserError(
+                Message.of(
+                    "error_code", code=written[0], codes=" ".join(self.codes[:12])
+                )
+            )
+        return (written[0], text[written.end() :]) if written else ("", text)
 
     def _before(self, code: str) -> list[str]:
         """What is put before the pieces of a text that begins with a code, or with none."""
-        return [one] if (one := self._opening if self._forced else code or self._opening) else []
+        return (
+            [one]
+            if (one := self._opening if self._forced else code or self._opening)
+            else []
+        )
 
     def forced(self, text: str) -> list[int]:
         return self._ids([self._split(text)[0] or self._forced]) if self._forced else []
@@ -224,8 +303,11 @@ class JointTokenizer(Tokenizer):
 
     def decode(self, ids: Sequence[int]) -> str:
         written = [self._pieces[i] for i in ids if i not in SPECIAL]
-        text = self._sides[-1].decode([piece for piece in written if piece not in self.codes])
-        return text.replace(WORD_START, " ").strip()  # it stays in pieces of the other side's
+        text = self._sides[-1].decode(
+            [piece for piece in written if piece not in self.codes]
+        )
+        # it stays in pieces of the other side's
+        return text.replace(WORD_START, " ").strip()
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._pieces[i] for i in ids]
@@ -239,8 +321,10 @@ class JointTokenizer(Tokenizer):
 
     def splits(self, text: str, count: int) -> list[list[int]]:
         code, text = self._split(text)
-        return [self._ids([*self._before(code), *cut])
-                for cut in self._sp.nbest_encode(text, nbest_size=count, out_type=str)]
+        return [
+            self._ids([*self._before(code), *cut])
+            for cut in self._sp.nbest_encode(text, nbest_size=count, out_type=str)
+        ]
 
 
 def listed(model: bytes) -> list[str]:
@@ -250,9 +334,11 @@ def listed(model: bytes) -> list[str]:
 
 
 def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
-    """Read a SentencePiece model, which of no bytes SentencePiece would read later. Raises ValueError where it is none.
-    """
-    with refusing((RuntimeError, TypeError), lambda _: ValueError("it is not a SentencePiece model")):
+    """Read a SentencePiece model, which of no bytes SentencePiece would read later. Raises ValueError where it is none."""
+    with refusing(
+        (RuntimeError, TypeError),
+        lambda _: ValueError("it is not a SentencePiece model"),
+    ):
         if not model:
             raise TypeError("it is empty")
         return sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -260,7 +346,11 @@ def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
 
 def _varint(value: int) -> bytes:
     """Write a number as protocol buffers do: seven bits a byte, the least first."""
-    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
+    return (
+        bytes([value])
+        if value < 0x80
+        else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
+    )
 
 
 def number_of(field: int, value: int) -> bytes:
@@ -270,7 +360,12 @@ def number_of(field: int, value: int) -> bytes:
 
 def piece_of(piece: str, score: float, kind: int = NORMAL) -> bytes:
     """Write a piece as a SentencePiece model lists it."""
-    return field_of(1, field_of(1, piece.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + number_of(3, kind))
+    return field_of(
+        1,
+        field_of(1, piece.encode())
+        + struct.pack("<Bf", 2 << 3 | 5, score)
+        + number_of(3, kind),
+    )
 
 
 def field_of(field: int, content: bytes) -> bytes:

@@ -20,7 +20,9 @@ Translator = Transformer | RecurrentTranslator
 def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
     """Put rows of unequal length into one tensor [B, longest], filled up with PAD on the right."""
     longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], device=device)
+    return torch.tensor(
+        [[*row, *[PAD] * (longest - len(row))] for row in rows], device=device
+    )
 
 
 class CachedScorer:
@@ -44,8 +46,13 @@ def target_limit(source_length: int, max_length: int) -> int:
 
 
 @torch.inference_mode()
-def grow_tree(model: Translator, source: Sequence[int], options: Options, prefix: Sequence[int] = (),
-              max_length: int | None = None) -> tuple[list[Hypothesis], list[Branch]]:
+def grow_tree(
+    model: Translator,
+    source: Sequence[int],
+    options: Options,
+    prefix: Sequence[int] = (),
+    max_length: int | None = None,
+) -> tuple[list[Hypothesis], list[Branch]]:
     """Translate one source (pieces without EOS) by beam, and record what was kept and dropped: see `search.grow`."""
     device = next(model.parameters()).device
     limit = max_length or target_limit(len(source) + 1, model.config.max_length)
@@ -53,18 +60,31 @@ def grow_tree(model: Translator, source: Sequence[int], options: Options, prefix
     return grow(scorer, limit, options, prefix, device)
 
 
-def translate_ids(model: Translator, sources: Sequence[Sequence[int]], options: Options | None = None,
-                  prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
-                  batch_rows: int = 320) -> list[list[Hypothesis]]:
+def translate_ids(
+    model: Translator,
+    sources: Sequence[Sequence[int]],
+    options: Options | None = None,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    max_lengths: Sequence[int] | None = None,
+    batch_rows: int = 320,
+) -> list[list[Hypothesis]]:
     """Find the hypotheses of each source (pieces without EOS), best first: `translating` without a pause."""
-    return finish(translating(model, sources, options, prefixes, max_lengths, batch_rows))
+    return finish(
+        translating(model, sources, options, prefixes, max_lengths, batch_rows)
+    )
 
 
 @torch.inference_mode()
-def translating(model: Translator, sources: Sequence[Sequence[int]], options: Options | None = None,
-                prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
-                batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
-                ) -> Generator[None, None, list[list[Hypothesis]]]:
+def translating(
+    model: Translator,
+    sources: Sequence[Sequence[int]],
+    options: Options | None = None,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    max_lengths: Sequence[int] | None = None,
+    batch_rows: int = 320,
+    heads: Heads | None = None,
+    positions: Tensor | None = None,
+) -> Generator[None, None, list[list[Hypothesis]]]:
     """Find the hypotheses of each source (pieces without EOS), best first; pause after each step, so that searches can
     take turns.
 
@@ -76,7 +96,9 @@ def translating(model: Translator, sources: Sequence[Sequence[int]], options: Op
     device = next(model.parameters()).device
     width = options.n_best if options.sampling else options.beam
     if max_lengths is None:
-        max_lengths = [target_limit(len(source) + 1, model.config.max_length) for source in sources]
+        max_lengths = [
+            target_limit(len(source) + 1, model.config.max_length) for source in sources
+        ]
     if prefixes is None:
         prefixes = [[] for _ in sources]
     for prefix, limit in zip(prefixes, max_lengths, strict=True):
@@ -85,11 +107,18 @@ def translating(model: Translator, sources: Sequence[Sequence[int]], options: Op
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     size = max(1, batch_rows // width)
     for first in range(0, len(order), size):
-        chunk = order[first:first + size]
-        cache = model.start(pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
+        chunk = order[first : first + size]
+        cache = model.start(
+            pad([[*sources[i], EOS] for i in chunk], device), heads, positions
+        )
         scorer = CachedScorer(model, cache)
-        results = yield from searching(scorer, [max_lengths[i] for i in chunk], options, [prefixes[i] for i in chunk],
-                                       device)
+        results = yield from searching(
+            scorer,
+            [max_lengths[i] for i in chunk],
+            options,
+            [prefixes[i] for i in chunk],
+            device,
+        )
         for i, hypotheses in zip(chunk, results, strict=True):
             translations[i] = hypotheses
     return translations

@@ -3,7 +3,14 @@
 import argparse
 
 from research.options import NearestRun, SentimentDownload, TranslationDownload
-from xformer.commands.arguments import add_device, add_options, add_part, add_precision, plainly, record
+from xformer.commands.arguments import (
+    add_device,
+    add_options,
+    add_part,
+    add_precision,
+    plainly,
+    record,
+)
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -12,7 +19,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add_options(q, TranslationDownload)
     q = add_part(kinds, sentiment, "reviews and phrases, labelled and not")
     add_options(q, SentimentDownload)
-    q = add_part(kinds, nearest, "translations of a model's own, nearest to the references")
+    q = add_part(
+        kinds, nearest, "translations of a model's own, nearest to the references"
+    )
     add_options(q, NearestRun)
     add_device(q)
     add_precision(q)
@@ -23,15 +32,19 @@ def translation(args: argparse.Namespace) -> None:
     them written.tsv.xz, pairs written for this project (CC0); no sentence of dev, on either side, occurs in either of
     the two to train on."""
     from research.data.fetch import fetch_translation
+
     download = record(TranslationDownload, args)
     fetched = fetch_translation(download)
-    print(f"{download.url}: {fetched.archived:,} pairs in {fetched.bytes:,} bytes\n"
-          f"left out: {fetched.unreadable:,} lines that are no pairs, {fetched.duplicates:,} duplicates, "
-          f"{fetched.in_tests:,} pairs that share a sentence with test pairs, {fetched.in_dev:,} with dev\n"
-          f"{download.out / 'train.tsv.xz'}: {fetched.train:,} pairs\n"
-          f"{download.out / 'dev.tsv'}: {fetched.dev:,} pairs of {fetched.held_out:,} English sentences\n"
-          f"{download.out / 'written.tsv.xz'}: {fetched.written:,} pairs written for this project\n"
-          f"{download.out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data", flush=True)
+    print(
+        f"{download.url}: {fetched.archived:,} pairs in {fetched.bytes:,} bytes\n"
+        f"left out: {fetched.unreadable:,} lines that are no pairs, {fetched.duplicates:,} duplicates, "
+        f"{fetched.in_tests:,} pairs that share a sentence with test pairs, {fetched.in_dev:,} with dev\n"
+        f"{download.out / 'train.tsv.xz'}: {fetched.train:,} pairs\n"
+        f"{download.out / 'dev.tsv'}: {fetched.dev:,} pairs of {fetched.held_out:,} English sentences\n"
+        f"{download.out / 'written.tsv.xz'}: {fetched.written:,} pairs written for this project\n"
+        f"{download.out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data",
+        flush=True,
+    )
 
 
 def sentiment(args: argparse.Namespace) -> None:
@@ -39,8 +52,14 @@ def sentiment(args: argparse.Namespace) -> None:
     2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no film of imdb-validation occurs
     in imdb-train."""
     from research.data.fetch_reviews import fetch_sentiment
+
     texts = fetch_sentiment(record(SentimentDownload, args))
-    print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
+    print(
+        "\n".join(
+            f"{args.out / name}: {count:,} texts" for name, count in texts.items()
+        ),
+        flush=True,
+    )
 
 
 def nearest(args: argparse.Namespace) -> None:
@@ -49,10 +68,16 @@ def nearest(args: argparse.Namespace) -> None:
     The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016). With
     --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
     from research.data.nearest import write_nearest
+
     run = record(NearestRun, args)
     with plainly():
         made = write_nearest(run)
-    kept = (f"sentences with four hypotheses each, {made.new:,} of these no reference" if run.ranked else
-            f"pairs, {made.new:,} of them with a translation that is no reference")
-    print(f"{made.path}: {made.kept:,} {kept}; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out",
-          flush=True)
+    kept = (
+        f"sentences with four hypotheses each, {made.new:,} of these no reference"
+        if run.ranked
+        else f"pairs, {made.new:,} of them with a translation that is no reference"
+    )
+    print(
+        f"{made.path}: {made.kept:,} {kept}; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out",
+        flush=True,
+    )

@@ -4,8 +4,21 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from research.options import MOST_LAYERS, MOST_WIDTH, GenerationRuns, PretrainingRuns, StudyRuns
-from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
+from research.options import (
+    MOST_LAYERS,
+    MOST_WIDTH,
+    GenerationRuns,
+    PretrainingRuns,
+    StudyRuns,
+)
+from xformer.commands.arguments import (
+    Within,
+    add_options,
+    add_part,
+    plainly,
+    read_pairs,
+    record,
+)
 from xformer.results import refusing
 from xformer.strings import ASSETS
 from xformer.training.options import LARGEST_SEED
@@ -16,26 +29,69 @@ PRETRAINING = ASSETS / "pretraining.json"
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = add_part(kinds, run, "gradients of an untrained model by depth",
-                 "Print the norm of the gradient of each sub-layer's weights before the first step, for post-norm and "
-                 "pre-norm (Xiong et al. 2020, figure 3).", "beginning",
-                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    q.add_argument("--n-layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
-    q.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
-                   help="a multiple of 8; d_ff is four times as wide")
-    q.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
-    q = _recording(kinds, runs, "short runs: one that breaks, too small a rate, too little data, a part taken away",
-                   "folder with train.tsv[.xz] and dev.tsv", RUNS, "file of the recorded runs", StudyRuns)
-    q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
-    _recording(kinds, pretraining, "what pre-training is worth, with nothing else changed",
-               "folder that the command data sentiment wrote", PRETRAINING,
-               "file of the runs, beside a folder of weights", PretrainingRuns)
-    add_options(add_part(kinds, generations, "four generations of translators, at several rates, by several seeds"),
-                GenerationRuns)
+    q = add_part(
+        kinds,
+        run,
+        "gradients of an untrained model by depth",
+        "Print the norm of the gradient of each sub-layer's weights before the first step, for post-norm and "
+        "pre-norm (Xiong et al. 2020, figure 3).",
+        "beginning",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    q.add_argument(
+        "--n-layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6
+    )
+    q.add_argument(
+        "--d-model",
+        type=int,
+        action=Within,
+        least=8,
+        most=MOST_WIDTH,
+        default=128,
+        help="a multiple of 8; d_ff is four times as wide",
+    )
+    q.add_argument(
+        "--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0
+    )
+    q = _recording(
+        kinds,
+        runs,
+        "short runs: one that breaks, too small a rate, too little data, a part taken away",
+        "folder with train.tsv[.xz] and dev.tsv",
+        RUNS,
+        "file of the recorded runs",
+        StudyRuns,
+    )
+    q.add_argument(
+        "--threads",
+        type=int,
+        action=Within,
+        least=1,
+        most=1024,
+        help="threads of the CPU",
+    )
+    _recording(
+        kinds,
+        pretraining,
+        "what pre-training is worth, with nothing else changed",
+        "folder that the command data sentiment wrote",
+        PRETRAINING,
+        "file of the runs, beside a folder of weights",
+        PretrainingRuns,
+    )
+    add_options(
+        add_part(
+            kinds,
+            generations,
+            "four generations of translators, at several rates, by several seeds",
+        ),
+        GenerationRuns,
+    )
 
 
-def _recording(kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
-               ) -> argparse.ArgumentParser:
+def _recording(
+    kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
+) -> argparse.ArgumentParser:
     """Add a study that records its runs in a file; -> its parser. data, made: what is said of --data and of --out."""
     q = add_part(kinds, run, help)
     q.add_argument("--data", required=True, type=Path, help=data)
@@ -52,16 +108,26 @@ def runs(args: argparse.Namespace) -> None:
     from research.studies import runs as study
     from xformer.explain.recorded import verdict
     from xformer.training.data.corpora import needed_file
+
     if args.threads:
         torch.set_num_threads(args.threads)
-    pairs = {name: read_pairs(needed_file(args.data, name, "translation", "English, a tab, Spanish"))
-             for name in ("train", "dev")}
+    pairs = {
+        name: read_pairs(
+            needed_file(args.data, name, "translation", "English, a tab, Spanish")
+        )
+        for name in ("train", "dev")
+    }
     wanted = record(StudyRuns, args)
     with plainly():
-        for course in study.record(wanted, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
+        for course in study.record(
+            wanted, pairs["train"], pairs["dev"], args.out, torch.device("cpu")
+        ):
             one = course.settings
-            print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}, pairs {one.pairs or 'all'}"
-                  f"{one.without and f', without {one.without}'}: {verdict(course).say()}", flush=True)
+            print(
+                f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}, pairs {one.pairs or 'all'}"
+                f"{one.without and f', without {one.without}'}: {verdict(course).say()}",
+                flush=True,
+            )
 
 
 def pretraining(args: argparse.Namespace) -> None:
@@ -70,20 +136,29 @@ def pretraining(args: argparse.Namespace) -> None:
     from research.studies import pretraining as study
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
-    train, held_out = (needed_file(args.data, f"imdb-{name}", "sentiment", "0 or 1, a tab, a text")
-                       for name in ("train", "validation"))
+
+    train, held_out = (
+        needed_file(args.data, f"imdb-{name}", "sentiment", "0 or 1, a tab, a text")
+        for name in ("train", "validation")
+    )
     unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
     with plainly():
         texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
         runs = record(PretrainingRuns, args)
-        for one in study.record(runs, texts, read_rows(train), read_rows(held_out), args.out):
-            print(f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s", flush=True)
+        for one in study.record(
+            runs, texts, read_rows(train), read_rows(held_out), args.out
+        ):
+            print(
+                f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s",
+                flush=True,
+            )
 
 
 def generations(args: argparse.Namespace) -> None:
     """Train the four generations that the page compares: each at several rates, then with the best of them by several
     seeds. Stopped at any moment, the same command goes on with the run it was at."""
     from research.studies import generations as study
+
     with plainly():
         for line in study.record(record(GenerationRuns, args)):
             print(line, flush=True)
@@ -92,9 +167,16 @@ def generations(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print a line for each sub-layer: its place, the norm in a post-norm model, and in a pre-norm one."""
     from xformer.explain.gradients import gradients_at_the_beginning, untrained
+
     with refusing(ValueError, lambda error: f"There is no such model: {error}."):
-        post, pre = (gradients_at_the_beginning(untrained(args.n_layers, args.d_model, norm), args.seed)
-                     for norm in ("post", "pre"))
-    print(f"{'stack':8} {'layer':>5}  {'sub-layer':16} {'post-norm':>9} {'pre-norm':>9}")
+        post, pre = (
+            gradients_at_the_beginning(
+                untrained(args.n_layers, args.d_model, norm), args.seed
+            )
+            for norm in ("post", "pre")
+        )
+    print(
+        f"{'stack':8} {'layer':>5}  {'sub-layer':16} {'post-norm':>9} {'pre-norm':>9}"
+    )
     for a, b in zip(post, pre, strict=True):
         print(f"{a.stack:8} {a.layer:5}  {a.sublayer:16} {a.norm:9.3f} {b.norm:9.3f}")

@@ -13,7 +13,15 @@ from typing import NamedTuple, TypeVar
 
 from tqdm import tqdm
 
-from research.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, staged, unzip, write_files
+from research.data.fetch import (
+    BY_HAND,
+    LARGEST,
+    OTHER,
+    fetch_file,
+    staged,
+    unzip,
+    write_files,
+)
 from research.options import SentimentDownload
 from xformer.results import UserError, refusing
 from xformer.serve.reviews import tidy
@@ -24,18 +32,32 @@ Item = TypeVar("Item", str, Labelled)
 REVIEW = re.compile(r"(?:\./)?aclImdb/(train|test)/(pos|neg|unsup)/(\d+)_\d+\.txt")
 FILMS = re.compile(r"(?:\./)?aclImdb/train/urls_(pos|neg)\.txt")
 LARGEST_FILE = 10_000_000  # bytes of one that is read
-FOLDERS = (("train", "pos"), ("train", "neg"), ("train", "unsup"), ("test", "pos"), ("test", "neg"))
+FOLDERS = (
+    ("train", "pos"),
+    ("train", "neg"),
+    ("train", "unsup"),
+    ("test", "pos"),
+    ("test", "neg"),
+)
 HELD_OUT = 0.1  # of the films
 BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
-FILES = ("imdb-train.tsv.xz", "imdb-validation.tsv.xz", "imdb-test.tsv.xz", "imdb-unlabelled.txt.xz",
-         "sst2-train-phrases.tsv", "sst2-validation.tsv")
+FILES = (
+    "imdb-train.tsv.xz",
+    "imdb-validation.tsv.xz",
+    "imdb-test.tsv.xz",
+    "imdb-unlabelled.txt.xz",
+    "sst2-train-phrases.tsv",
+    "sst2-validation.tsv",
+)
 
 
 class Reviews(NamedTuple):
     """The reviews of an archive, and the films they are about."""
 
-    texts: dict[tuple[str, str], dict[int, str]]  # for each of FOLDERS the texts by their number
-    films: dict[str, list[str]]  # for "pos" and "neg" of train the addresses of the films, in the order of the numbers
+    # for each of FOLDERS the texts by their number
+    texts: dict[tuple[str, str], dict[int, str]]
+    # for "pos" and "neg" of train the addresses of the films, in the order of the numbers
+    films: dict[str, list[str]]
 
 
 def read_archive(archive: Path, source: str) -> Reviews:
@@ -46,19 +68,31 @@ def read_archive(archive: Path, source: str) -> Reviews:
     """
     reviews = Reviews({folder: {} for folder in FOLDERS}, {})
     unpacked = 0
-    with (refusing((tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError), lambda error: (
-            f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); run the "
-            f"command again, {BY_HAND}.")),
-          gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as opened,
-          tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members):
+    with (
+        refusing(
+            (tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError),
+            lambda error: (
+                f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); run the "
+                f"command again, {BY_HAND}."
+            ),
+        ),
+        gzip.open(archive) as stream,
+        tarfile.open(fileobj=stream, mode="r:") as opened,
+        tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members,
+    ):
         for member in members:
             if member.size < 0:
                 raise tarfile.ReadError(f"{member.name} has {member.size} bytes")
             unpacked += member.size
             if unpacked > LARGEST:
-                raise UserError(f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that are "
-                                f"read; {OTHER}.")
-            if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in reviews.texts:
+                raise UserError(
+                    f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that are "
+                    f"read; {OTHER}."
+                )
+            if (review := REVIEW.fullmatch(member.name)) and (
+                review[1],
+                review[2],
+            ) in reviews.texts:
                 if text := " ".join(_content(opened, member).split()):
                     reviews.texts[review[1], review[2]][int(review[3])] = text
             elif films := FILMS.fullmatch(member.name):
@@ -68,14 +102,19 @@ def read_archive(archive: Path, source: str) -> Reviews:
             raise tarfile.ReadError("a header is damaged")
     for half, label in FOLDERS:
         if not reviews.texts[half, label]:
-            raise UserError(f"The archive from {source} holds no reviews in aclImdb/{half}/{label}; {OTHER}.")
+            raise UserError(
+                f"The archive from {source} holds no reviews in aclImdb/{half}/{label}; {OTHER}."
+            )
     return reviews
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
-    file = archive.extractfile(member) if member.isfile() else None  # a link could lead anywhere
+    # a link could lead anywhere
+    file = archive.extractfile(member) if member.isfile() else None
     if file is None or member.size > LARGEST_FILE:
-        raise tarfile.ReadError(f"{member.name} is no file of at most {LARGEST_FILE:,} bytes")
+        raise tarfile.ReadError(
+            f"{member.name} is no file of at most {LARGEST_FILE:,} bytes"
+        )
     return file.read().decode("utf-8")
 
 
@@ -94,13 +133,19 @@ def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
     return sorted(items, key=lambda item: (hash_rank(str(item), seed), item))
 
 
-def split_reviews(reviews: Reviews, seed: int) -> tuple[list[Labelled], list[Labelled], list[Labelled], list[str]]:
+def split_reviews(
+    reviews: Reviews, seed: int
+) -> tuple[list[Labelled], list[Labelled], list[Labelled], list[str]]:
     """Split the reviews of an archive into those to train on, to validate with, to test with, and those without labels.
 
     Validation has all reviews of a tenth of the films of the archive's train half; test is its test half. No text of
     these two stands in another part, none twice in train.
     """
-    test = [(label, text) for label, name in enumerate(("neg", "pos")) for text in reviews.texts["test", name].values()]
+    test = [
+        (label, text)
+        for label, name in enumerate(("neg", "pos"))
+        for text in reviews.texts["test", name].values()
+    ]
     taken = {review_key(text) for _, text in test}
     train: list[Labelled] = []
     validation: list[Labelled] = []
@@ -110,10 +155,21 @@ def split_reviews(reviews: Reviews, seed: int) -> tuple[list[Labelled], list[Lab
             if review_key(text) not in taken:
                 taken.add(review_key(text))
                 film = films[number] if number < len(films) else text
-                (validation if hash_rank(film, seed) < HELD_OUT * 2**64 else train).append((label, text))
+                (
+                    validation if hash_rank(film, seed) < HELD_OUT * 2**64 else train
+                ).append((label, text))
     taken -= {review_key(text) for _, text in train}
-    unlabelled = {text for text in reviews.texts["train", "unsup"].values() if review_key(text) not in taken}
-    return shuffled(train, seed), shuffled(validation, seed), shuffled(test, seed), shuffled(unlabelled, seed)
+    unlabelled = {
+        text
+        for text in reviews.texts["train", "unsup"].values()
+        if review_key(text) not in taken
+    }
+    return (
+        shuffled(train, seed),
+        shuffled(validation, seed),
+        shuffled(test, seed),
+        shuffled(unlabelled, seed),
+    )
 
 
 def phrases(tree: str) -> Iterator[Labelled]:
@@ -127,7 +183,9 @@ def phrases(tree: str) -> Iterator[Labelled]:
         if label:
             begun.append((int(label), []))
         elif word and begun:
-            begun[-1][1].append(BRACKETS.get(word, word.replace("\\/", "/").replace("\\*", "*")))
+            begun[-1][1].append(
+                BRACKETS.get(word, word.replace("\\/", "/").replace("\\*", "*"))
+            )
         elif end and begun:
             sentiment, words = begun.pop()
             yield sentiment, " ".join(words)
@@ -141,15 +199,28 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
     Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of train the phrases that are
     sentences of dev. Raises UserError.
     """
-    learned, judged = ([rows for line in unzip(archive, name, source).split("\n") if (rows := list(phrases(line)))]
-                       for name in ("train.txt", "dev.txt"))
+    learned, judged = (
+        [
+            rows
+            for line in unzip(archive, name, source).split("\n")
+            if (rows := list(phrases(line)))
+        ]
+        for name in ("train.txt", "dev.txt")
+    )
     dev = [rows[-1] for rows in judged]
     held_out = {review_key(text) for _, text in dev}
-    train = {text: label for rows in learned for label, text in rows if review_key(text) not in held_out}
+    train = {
+        text: label
+        for rows in learned
+        for label, text in rows
+        if review_key(text) not in held_out
+    }
     kept = [(label // 3, text) for text, label in train.items() if label != 2]
     validation = [(label // 3, text) for label, text in dev if label != 2]
     if not (kept and validation):
-        raise UserError(f"The archive from {source} holds no labelled trees in train.txt and dev.txt; {OTHER}.")
+        raise UserError(
+            f"The archive from {source} holds no labelled trees in train.txt and dev.txt; {OTHER}."
+        )
     return kept, validation
 
 
@@ -161,13 +232,30 @@ def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     seed = download.seed
     with staged(out, FILES) as new:
         digests = [fetch_file(imdb, new / "imdb"), fetch_file(sst, new / "sst")]
-        train, validation, test, unlabelled = split_reviews(read_archive(new / "imdb", imdb), seed)
+        train, validation, test, unlabelled = split_reviews(
+            read_archive(new / "imdb", imdb), seed
+        )
         if not (train and validation):
-            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(train):,} reviews to "
-                            f"learn from and {len(validation):,} to validate with; {OTHER}.")
-        parts: list[Sequence[tuple[object, ...]]] = [train, validation, test, [(text,) for text in unlabelled]]
+            raise UserError(
+                f"The archive from {imdb} has too few films to hold any out, {len(train):,} reviews to "
+                f"learn from and {len(validation):,} to validate with; {OTHER}."
+            )
+        parts: list[Sequence[tuple[object, ...]]] = [
+            train,
+            validation,
+            test,
+            [(text,) for text in unlabelled],
+        ]
         parts += [shuffled(part, seed) for part in read_treebank(new / "sst", sst)]
         rows = dict(zip(FILES, parts, strict=True))
-        write_files(new, rows, "credits_reviews.txt", imdb=imdb, sst=sst, of_imdb=digests[0], of_sst=digests[1],
-                    seed=seed)
+        write_files(
+            new,
+            rows,
+            "credits_reviews.txt",
+            imdb=imdb,
+            sst=sst,
+            of_imdb=digests[0],
+            of_sst=digests[1],
+            seed=seed,
+        )
     return {name: len(of_file) for name, of_file in rows.items()}

@@ -29,34 +29,77 @@ PROBE = 64  # pairs by whose loss the gradients of the layers are compared
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
     """Keep the first `most` pairs of at most `words` English words, and of at most two more Spanish ones."""
-    return [pair for pair in pairs if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
+    return [
+        pair
+        for pair in pairs
+        if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2
+    ][:most]
 
 
-def run(study: StudyRuns, settings: RunSettings, tokenizer: Tokenizer, train: Sequence[Pair], dev: Sequence[Pair],
-        device: torch.device) -> Iterator[TrainingCourse]:
+def run(
+    study: StudyRuns,
+    settings: RunSettings,
+    tokenizer: Tokenizer,
+    train: Sequence[Pair],
+    dev: Sequence[Pair],
+    device: torch.device,
+) -> Iterator[TrainingCourse]:
     """Train one model; yield the course so far, whenever it was scored, and at the end."""
     torch.manual_seed(settings.seed)
-    model = parts.transformer(Config(
-        vocab_size=len(tokenizer), d_model=study.d_model, n_heads=4, n_layers=settings.layers, d_ff=4 * study.d_model,
-        norm=settings.norm, dropout=0.1), settings.without)
-    packed = BatchOptions(batch_tokens=study.batch_tokens, max_pieces=64, names=0.0, sampled=0.0)
-    learned_from = train[:settings.pairs or None]
-    batches = TranslationBatches(tokenizer, learned_from, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
+    model = parts.transformer(
+        Config(
+            vocab_size=len(tokenizer),
+            d_model=study.d_model,
+            n_heads=4,
+            n_layers=settings.layers,
+            d_ff=4 * study.d_model,
+            norm=settings.norm,
+            dropout=0.1,
+        ),
+        settings.without,
+    )
+    packed = BatchOptions(
+        batch_tokens=study.batch_tokens, max_pieces=64, names=0.0, sampled=0.0
+    )
+    learned_from = train[: settings.pairs or None]
+    batches = TranslationBatches(
+        tokenizer,
+        learned_from,
+        options=packed,
+        roughening=NO_ROUGHENING,
+        seed=settings.seed,
+    )
     task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
     learner = Learner(task, live.options(settings, study.d_model), device)
-    probe = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in train[:PROBE]]
+    probe = [
+        (tokenizer.encode(english), tokenizer.encode(spanish))
+        for english, spanish in train[:PROBE]
+    ]
     before = after = parts.depths(task, probe, device)
     torch.manual_seed(settings.seed)
-    floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
+    floor = guess(
+        [tokenizer.encode(spanish) for _, spanish in train[:5_000]],
+        len(tokenizer),
+        settings.smoothing,
+    )
     began = time.monotonic()
     scores = list[tuple[int, float, float]]()
     held_out = list[float]()
     every = max(1, settings.steps // study.scored)
 
     def course(ended: str) -> TrainingCourse:
-        return TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=ended,
-                              seconds=round(time.monotonic() - began, 1), guess=round(floor, 4), measure="bleu",
-                              held_out=tuple(held_out), depths=(before, after))
+        return TrainingCourse(
+            settings,
+            **learner.history.columns(POINTS),
+            scores=tuple(scores),
+            ended=ended,
+            seconds=round(time.monotonic() - began, 1),
+            guess=round(floor, 4),
+            measure="bleu",
+            held_out=tuple(held_out),
+            depths=(before, after),
+        )
+
     try:
         for made in learner.steps():
             if made.step % every == 0:
@@ -71,20 +114,40 @@ def run(study: StudyRuns, settings: RunSettings, tokenizer: Tokenizer, train: Se
         yield course("finished")
 
 
-def record(study: StudyRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Path, device: torch.device
-           ) -> Iterator[TrainingCourse]:
+def record(
+    study: StudyRuns,
+    train: Sequence[Pair],
+    dev: Sequence[Pair],
+    out: Path,
+    device: torch.device,
+) -> Iterator[TrainingCourse]:
     """Make every run of a seed that the file `out` does not hold whole already, and write it there as it comes; yield
     what is written. Raises UserError where the file holds something else."""
     train = short(train, study.words, study.pairs)
     dev = short(dev, study.words, study.dev)
     if not (train and dev):
-        raise UserError(f"There is no pair of at most {study.words} English words to learn from, or to score with; "
-                        f"give more of them, or longer ones with --words.")
+        raise UserError(
+            f"There is no pair of at most {study.words} English words to learn from, or to score with; "
+            f"give more of them, or longer ones with --words."
+        )
     tokenizer = learn_vocabulary(train, study.vocabulary)
-    about = {**vars(study), "vocabulary": len(tokenizer), "pairs": len(train), "dev": len(dev), "machine": _processor()}
+    about = {
+        **vars(study),
+        "vocabulary": len(tokenizer),
+        "pairs": len(train),
+        "dev": len(dev),
+        "machine": _processor(),
+    }
     kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    recorded.check_options(out, kept.about, {name: value for name, value in vars(study).items()
-                                             if name not in ("vocabulary", "pairs", "dev", "seed")})
+    recorded.check_options(
+        out,
+        kept.about,
+        {
+            name: value
+            for name, value in vars(study).items()
+            if name not in ("vocabulary", "pairs", "dev", "seed")
+        },
+    )
     done = {course.settings: course for course in kept.courses if course.ended != "cut"}
     for wanted in recorded.of_seed(study.seed):
         settings = replace(wanted, layers=study.layers, steps=study.steps)

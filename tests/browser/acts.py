@@ -39,9 +39,14 @@ def named(page, plot):
 def said(key, language=ENGLISH, /, **values):
     """A pattern of the text of a key, in which anything stands for the values that are not given."""
     pieces = re.split(r"\{(\w+)[^}]*\}", language.texts[key])
-    return re.compile("".join(
-        (re.escape(str(values[piece])) if piece in values else ".+") if i % 2 else re.escape(piece)
-        for i, piece in enumerate(pieces)))
+    return re.compile(
+        "".join(
+            (re.escape(str(values[piece])) if piece in values else ".+")
+            if i % 2
+            else re.escape(piece)
+            for i, piece in enumerate(pieces)
+        )
+    )
 
 
 def watch(page):
@@ -62,8 +67,10 @@ def watch(page):
 
 def wait_until_settled(page):
     """Wait until a page, or one in a frame, shows what its address says."""
-    page.wait_for_function("document.querySelector('.bar')")  # until then a frame may be empty
-    page.evaluate(f"{STATE}.then(state => {{ window.pageState = state; }})")  # a promise would not be waited for below
+    # until then a frame may be empty
+    page.wait_for_function("document.querySelector('.bar')")
+    # a promise would not be waited for below
+    page.evaluate(f"{STATE}.then(state => {{ window.pageState = state; }})")
     page.wait_for_function("pageState.settled")
 
 
@@ -73,12 +80,15 @@ def idle(page):
     It has then no request without an answer, no script that loads, no frame, timer of half a second or less, or
     transition to come; what is not on the page now will not come by itself.
     """
-    getattr(page, "page", page).bring_to_front()  # a page behind another draws nothing, nor does a frame in it
+    # a page behind another draws nothing, nor does a frame in it
+    getattr(page, "page", page).bring_to_front()
     wait_until_settled(page)
     steady(page)
     until = time.monotonic() + patience()
     while page.fetching:  # a part of Gradio that is loaded when it is first seen
-        assert time.monotonic() < until, f"the page still fetches {[request.url for request in page.fetching]}"
+        assert time.monotonic() < until, (
+            f"the page still fetches {[request.url for request in page.fetching]}"
+        )
         steady(page)
 
 
@@ -88,20 +98,26 @@ def steady(page, held=0):
     try:
         page.wait_for_function("held => isIdle(pageState, held)", arg=held)
     except TimeoutError as error:
-        raise AssertionError(f"the page is not idle: it waits for {page.evaluate('waitsFor()')}") from error
+        raise AssertionError(
+            f"the page is not idle: it waits for {page.evaluate('waitsFor()')}"
+        ) from error
 
 
 def open_tab(page, tab):
     """Open a tab by its id, and wait for its main picture."""
     page.locator(f"[role=tab][data-tab-id={tab}]").click()
-    page.wait_for_function("""selector => [...document.querySelectorAll(selector)].some(
-        one => one.checkVisibility() && one.getBoundingClientRect().height > 2)""", arg=PICTURES[tab])
+    page.wait_for_function(
+        """selector => [...document.querySelectorAll(selector)].some(
+        one => one.checkVisibility() && one.getBoundingClientRect().height > 2)""",
+        arg=PICTURES[tab],
+    )
 
 
 def each_part(page):
     """Open every part of every tab, one after the other: ("training", 2), … Parts that a reader unfolds stay closed."""
     for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
-            "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
+        "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"
+    ):
         open_tab(page, tab)
         choices = page.locator(".tabitem:visible .parts label:visible")
         for number in range(max(1, choices.count())):
@@ -141,7 +157,9 @@ def expect_spanish(page, text):
     """Wait until the pieces of the translation, whatever they are, spell this text."""
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
-           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""", arg=text.replace(" ", ""))
+           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""",
+        arg=text.replace(" ", ""),
+    )
 
 
 def open_attention(page, learned_pairs):
@@ -152,9 +170,12 @@ def open_attention(page, learned_pairs):
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.view .line.column .token')]
            .map(token => token.textContent).join('').replace(/[…␣ ]/g, '') === wanted""",
-        arg=learned_pairs[0][0].replace(" ", "") + "</s>")
+        arg=learned_pairs[0][0].replace(" ", "") + "</s>",
+    )
     title = page.locator(".view .title")
-    expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
+    expect(title).to_have_text(
+        "Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4"
+    )
     return title
 
 
@@ -162,7 +183,11 @@ def choose_map(page, layer, head, within=".heads", **how):
     """Click the small map of a head. within: the selector of the grid, where there are several."""
     small = page.locator(f"{within} canvas")
     expect(small).to_have_attribute("data-places", re.compile(rf'"{layer}\.{head}"'))
-    _, x, y = next(place for place in json.loads(small.get_attribute("data-places")) if place[0] == f"{layer}.{head}")
+    _, x, y = next(
+        place
+        for place in json.loads(small.get_attribute("data-places"))
+        if place[0] == f"{layer}.{head}"
+    )
     small.click(position={"x": x, "y": y}, **how)
 
 
@@ -180,7 +205,9 @@ def choose_view(page, name):
 
 def expect_fits(page, width):
     """Wait until the page is no wider than this."""
-    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    page.wait_for_function(
+        "width => document.documentElement.scrollWidth <= width", arg=width
+    )
 
 
 def contrasts(page):
@@ -194,7 +221,12 @@ def contrasts(page):
 
 def measured_contrasts(page):
     """The same of a page as it is, whatever page that is."""
-    _, code = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8").split("export default ")
+    _, code = (
+        Path(__file__)
+        .with_name("contrast.js")
+        .read_text(encoding="utf-8")
+        .split("export default ")
+    )
     return page.evaluate(f"({code})")
 
 
@@ -205,7 +237,9 @@ def unreadable(page):
 
 def saved(page, click):
     """The content of the file that a click offers, and its name. The button may stand in a menu, which is opened."""
-    page.evaluate("document.querySelectorAll('details.save-menu').forEach(menu => { menu.open = true; })")
+    page.evaluate(
+        "document.querySelectorAll('details.save-menu').forEach(menu => { menu.open = true; })"
+    )
     with page.expect_download() as offered:
         click()
     return Path(offered.value.path()).read_bytes(), offered.value.suggested_filename

@@ -17,8 +17,10 @@ MOST = 45  # journeys that every change waits for; a new one replaces one
 def pytest_collection_modifyitems(config, items):
     here = [item for item in items if Path(__file__).parent in item.path.parents]
     if len(here) > MOST and not config.option.markexpr:
-        raise pytest.UsageError(f"There are {len(here)} journeys; {MOST} at most are asked of every change. Replace "
-                                "one, or ask it on the bench: CONTRIBUTING.md says where a test goes.")
+        raise pytest.UsageError(
+            f"There are {len(here)} journeys; {MOST} at most are asked of every change. Replace "
+            "one, or ask it on the bench: CONTRIBUTING.md says where a test goes."
+        )
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +53,18 @@ def visits(chromium, person, address):
         opened.append(context if somebody_else else page)
         page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(patience())
-        page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+        page.on(
+            "console",
+            lambda message: message.type == "error" and errors.append(message.text),
+        )
         page.on("pageerror", lambda error: errors.append(error.stack or str(error)))
-        page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "dialog",
+            lambda dialog: (
+                errors.append(f"dialog: {dialog.message}"),
+                dialog.dismiss(),
+            ),
+        )
         page.on("request", lambda request: note(page, request))
         watch(page)
         if before is not None:
@@ -72,9 +83,21 @@ def visits(chromium, person, address):
     # Gradio's own client complains of the requests that are broken off when somebody leaves a page. It closes its
     # stream of answers first; of another that is opened before the page is gone, the server knows nothing any more.
     broken_off = ["AbortError", "Connection errored out"]
-    broken_off += ["404: Not Found", "ERR_INCOMPLETE_CHUNKED_ENCODING", "TypeError: network error"] if left else []
-    assert not [error for error in errors if not any(kind in error for kind in broken_off)]
-    assert hosts <= {"127.0.0.1", None}, "the page asked for something outside this machine"
+    broken_off += (
+        [
+            "404: Not Found",
+            "ERR_INCOMPLETE_CHUNKED_ENCODING",
+            "TypeError: network error",
+        ]
+        if left
+        else []
+    )
+    assert not [
+        error for error in errors if not any(kind in error for kind in broken_off)
+    ]
+    assert hosts <= {"127.0.0.1", None}, (
+        "the page asked for something outside this machine"
+    )
 
 
 @pytest.fixture

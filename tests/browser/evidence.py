@@ -33,7 +33,9 @@ def trace(context):
 
 def traced(browser):
     """The contexts whose pages are traced; on the bench, whose tests are short, none is."""
-    return [context for context in browser.contexts if getattr(context, "is_traced", False)]
+    return [
+        context for context in browser.contexts if getattr(context, "is_traced", False)
+    ]
 
 
 def begin(browser):

@@ -35,7 +35,14 @@ def again(visit, page):
 
 
 def title_of(layer, head, stack="cross", language=ENGLISH):
-    return language.say("picture_title", stack=language.say(stack), layer=layer, layers=2, head=head, heads=4)
+    return language.say(
+        "picture_title",
+        stack=language.say(stack),
+        layer=layer,
+        layers=2,
+        head=head,
+        heads=4,
+    )
 
 
 def click_two_heads(page):
@@ -43,7 +50,9 @@ def click_two_heads(page):
     held = []
 
     def hold(route):
-        held.append(route) if '"head":2' in route.request.post_data and not held else route.continue_()
+        held.append(
+            route
+        ) if '"head":2' in route.request.post_data and not held else route.continue_()
 
     address = re.compile("/gradio_api/(run|queue/join)")
     page.route(address, hold)
@@ -72,7 +81,9 @@ def test_a_head_is_chosen_and_looked_at(visit, learned_pairs):
     page.locator(".locked-word h3").click()  # elsewhere, and the menu closes
     expect(page.get_by_label(say("words"))).to_be_hidden()
     idle(page)
-    page.get_by_role("button", name=say("remove_choice", name=say("show_rollout"))).click()
+    page.get_by_role(
+        "button", name=say("remove_choice", name=say("show_rollout"))
+    ).click()
     expect(title).to_have_text(title_of(2, 3))
     expect(chips).to_have_text([f"{say('chip_words')} ×"])
     page.wait_for_url("**show=head**words=1**")
@@ -96,7 +107,9 @@ def test_a_head_is_chosen_and_looked_at(visit, learned_pairs):
     joined = say("picture_title_mean_chosen", stack=say("cross"), heads=2)
     expect(title).to_have_text(joined)
     open_view(page)
-    expect(page.locator(".joined")).to_contain_text(say("finder_where", layer=2, head=4))
+    expect(page.locator(".joined")).to_contain_text(
+        say("finder_where", layer=2, head=4)
+    )
     idle(page)
     assert "heads=cross.1.2%2Ccross.2.4" in page.url
     page.locator(".view .save-menu summary").click()
@@ -105,12 +118,18 @@ def test_a_head_is_chosen_and_looked_at(visit, learned_pairs):
     expect(again(visit, page).locator(".view .title")).to_have_text(joined)
 
 
-def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(visit, learned_pairs):
+def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
+    visit, learned_pairs
+):
     """With the word that is locked, which the whole page knows."""
     english, spanish = learned_pairs[1]
-    page, title = opened(visit, english, "&stack=encoder_self&layer=1&head=3&show=sideways")
+    page, title = opened(
+        visit, english, "&stack=encoder_self&layer=1&head=3&show=sideways"
+    )
     expect(title).to_have_text(title_of(1, 3, "encoder_self"))
-    expect(page.get_by_text("In the address, show is “sideways”; it must be one of head")).to_be_visible()
+    expect(
+        page.get_by_text("In the address, show is “sideways”; it must be one of head")
+    ).to_be_visible()
     page.locator(".stacks").get_by_text(say("stack_cross")).click()
     expect(title).to_have_text(title_of(1, 3))
     idle(page)
@@ -119,14 +138,19 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(v
     page.locator(".view .line.row .token").first.click()
     expect(page.locator(".locked-word h3")).to_have_text("El")
     page.get_by_role("tab", name=say("drawer_rivals"), exact=True).click()
-    expect(page.get_by_role("combobox", name=say("rivals_step"))).to_have_value(re.compile("^1 · after <s> → "))
+    expect(page.get_by_role("combobox", name=say("rivals_step"))).to_have_value(
+        re.compile("^1 · after <s> → ")
+    )
     page.get_by_role("tab", name=say("drawer_occlusion")).click()
     expect(page.get_by_label(say("compared_for"))).to_have_value("El")
     page.wait_for_url("**lock=es1**")
     page.get_by_role("tab", name=say("tab_principles")).click()
-    expect(page.get_by_role("combobox", name=say("first_query"))).to_have_value(re.compile("^1 · after <s> → "))
+    expect(page.get_by_role("combobox", name=say("first_query"))).to_have_value(
+        re.compile("^1 · after <s> → ")
+    )
     page.get_by_role("tab", name=say("tab_attention"), exact=True).click()
-    page.locator(".locked-word .links button[aria-pressed=false]").first.click()  # another head keeps it
+    # another head keeps it
+    page.locator(".locked-word .links button[aria-pressed=false]").first.click()
     expect(title).not_to_have_text(title_of(1, 3))
     said = page.locator(".view .said")
     expect(said).to_contain_text("after <s> → predicts El looks at")
@@ -163,20 +187,26 @@ def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     expect(rows.nth(1)).to_have_text(say("row_target", given="El", wanted="perro"))
     idle(page)
     assert "spanish=El+perro+duerme." in page.url
-    other = again(visit, page)  # the link opens what was typed, not the model's translation
+    # the link opens what was typed, not the model's translation
+    other = again(visit, page)
     expect(other.get_by_label(INSPECTED)).to_have_value("El perro duerme.")
-    expect(other.locator(".view svg.left text").nth(1)).to_have_text(rows.nth(1).text_content())
+    expect(other.locator(".view svg.left text").nth(1)).to_have_text(
+        rows.nth(1).text_content()
+    )
     other.locator(".view .line.row .token").first.click()
     idle(other)
     assert "lock=es1" in other.url
-    translate(other, learned_pairs[1][0])  # a new sentence begins with its own translation, and no word of it is locked
+    # a new sentence begins with its own translation, and no word of it is locked
+    translate(other, learned_pairs[1][0])
     expect(other.get_by_label(INSPECTED)).to_have_value(learned_pairs[1][1])
     expect(other.locator(".locked-word .sub").first).to_have_text(say("lock_hint"))
     idle(other)
     assert "spanish" not in other.url and "lock=" not in other.url
 
 
-def test_on_a_phone_heads_are_switched_off_and_words_left_out_and_compared(visit, learned_pairs):
+def test_on_a_phone_heads_are_switched_off_and_words_left_out_and_compared(
+    visit, learned_pairs
+):
     page, _ = opened(visit, learned_pairs[0][0], width=375)
     ablation = page.locator(".block.ablation").first
     run = page.get_by_role("button", name=say("ablation_run"))

@@ -42,8 +42,12 @@ def framed(person, address):
 
     def open_frame(outer):
         host = outer.partition("?")[0]
-        outside.route(lambda url: url.partition("?")[0] == host,
-                      lambda route: route.fulfill(content_type="text/html", body=HUB.replace("ADDRESS", address)))
+        outside.route(
+            lambda url: url.partition("?")[0] == host,
+            lambda route: route.fulfill(
+                content_type="text/html", body=HUB.replace("ADDRESS", address)
+            ),
+        )
         outside.goto(outer)
         return outside, arrived(outside)
 
@@ -61,14 +65,22 @@ def arrived(outside):
 
 def shown(page):
     """What the address of the page in the frame says, but for what the Hub adds."""
-    return {key: value for key, value in parse_qsl(urlparse(page.url).query) if not key.startswith("__")}
+    return {
+        key: value
+        for key, value in parse_qsl(urlparse(page.url).query)
+        if not key.startswith("__")
+    }
 
 
 def told(outside):
     """What the framing page was told, each as a dictionary of what the address says."""
     said = outside.evaluate("told")
-    assert {(one["origin"].partition(":")[0], one["hash"]) for one in said} <= {("http", "")}
-    assert not [one["queryString"] for one in said if one["queryString"].startswith("?")]
+    assert {(one["origin"].partition(":")[0], one["hash"]) for one in said} <= {
+        ("http", "")
+    }
+    assert not [
+        one["queryString"] for one in said if one["queryString"].startswith("?")
+    ]
     return [dict(parse_qsl(one["queryString"], strict_parsing=True)) for one in said]
 
 
@@ -92,21 +104,29 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     assert told(outside)[-1] == shown(page)
 
     # What names an address is a step of its own, and so is Back.
-    page.get_by_role("button", name=say("strip_open", where=say("finder_where", layer=2, head=1))).click()
+    page.get_by_role(
+        "button", name=say("strip_open", where=say("finder_where", layer=2, head=1))
+    ).click()
     outside.wait_for_url("**tab=attention**")
     idle(page)
     outside.go_back()
     outside.wait_for_url("**tab=translate**")
     idle(page)
     said = told(outside)
-    assert all(before != after for before, after in zip(said, said[1:], strict=False)), "told twice"
-    assert not {key for one in said for key in one if key.startswith("__")}, "what the Hub adds is not for the visitor"
+    assert all(
+        before != after for before, after in zip(said, said[1:], strict=False)
+    ), "told twice"
+    assert not {key for one in said for key in one if key.startswith("__")}, (
+        "what the Hub adds is not for the visitor"
+    )
     assert "secret" in page.url and "secret" not in outside.url
 
     # Whoever is given the Hub's address sees the same.
     outside.reload()
     page = arrived(outside)
     expect(page.get_by_label(say("sentence"))).to_have_value(second)
-    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text(say("tab_translate"))
+    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text(
+        say("tab_translate")
+    )
     outside.wait_for_function("told.length > 0")
     assert told(outside) == said[-1:]

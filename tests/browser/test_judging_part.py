@@ -43,10 +43,13 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     moved = page.locator(".block.moves")
     stale = page.locator(".block.stale")
     words = page.locator(".block.effects .review .word")
-    expect(words.first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))  # of the example
+    # of the example
+    expect(words.first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))
 
     type_into(box, GOOD)  # the first own text is no edit of the example
-    before, after = (one.probabilities["positive"] for one in reader.classify([GOOD, BAD]))
+    before, after = (
+        one.probabilities["positive"] for one in reader.classify([GOOD, BAD])
+    )
     expect(verdict).to_have_text(f"{say('label_positive')} {share(before)}")
     expect(stale).to_contain_text(say("review_stale"))
     idle(page)
@@ -60,13 +63,16 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
 
     found = reader.attribute(GOOD)
     loved = found.words.index("▁loved")
-    expect(words.nth(loved)).to_have_attribute("title", f"loved: {found.effect[loved]:+.2f} nats")
+    expect(words.nth(loved)).to_have_attribute(
+        "title", f"loved: {found.effect[loved]:+.2f} nats"
+    )
     unfold(page, "looked_title")
     expect(page.locator(".block.looked .agree")).to_contain_text("Spearman")
     page.get_by_text(say("review_view_head")).click()
     expect(page.locator(".block.looked .note")).to_contain_text("Layer 2, head 1:")
     expect(page.locator(".block.looked .review .word").nth(loved)).to_have_attribute(
-        "title", f"loved: {share(found.heads[1, 0, loved])}")
+        "title", f"loved: {share(found.heads[1, 0, loved])}"
+    )
 
     box.fill(BAD)  # as pasting does, which presses no key
     expect(moved.locator("del")).to_have_text("loved")
@@ -76,9 +82,15 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     box.press("Backspace")
     expect(moved.locator("ins").last).to_have_text("it")
     idle(page)
-    expect_words(page, GOOD)  # the explanation stays that of the last reading, and says so
+    # the explanation stays that of the last reading, and says so
+    expect_words(page, GOOD)
     expect(stale).to_be_visible()
-    assert page.locator(".block.effects").evaluate("element => getComputedStyle(element).opacity") < "1"
+    assert (
+        page.locator(".block.effects").evaluate(
+            "element => getComputedStyle(element).opacity"
+        )
+        < "1"
+    )
     box.fill("")
     expect(moved.get_by_role("alert")).to_have_text(say("error_review_empty"))
     idle(page)
@@ -92,20 +104,35 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
 
     unfold(page, "pairs_title")
     page.get_by_text("Negation", exact=True).click()
-    for side, one in enumerate(reader.classify(["The film is good.", "The film is not good."])):
+    for side, one in enumerate(
+        reader.classify(["The film is good.", "The film is not good."])
+    ):
         section = page.locator(".block.pair section").nth(side)
-        expect(section.locator(".verdict")).to_have_text(f"{one.label} {share(one.probability)}")
+        expect(section.locator(".verdict")).to_have_text(
+            f"{one.label} {share(one.probability)}"
+        )
     unfold(page, "calibration_title")
     figure = page.locator(".picture.calibration[data-drawn]")
-    expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text(say("calibration_confidence"))
-    found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
-    assert found["checkpoint"] == {"name": reader.info.name, "identity": reader.info.identity}, "not the page's model"
+    expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text(
+        say("calibration_confidence")
+    )
+    found = json.loads(
+        saved(page, figure.get_by_role("button", name="Save as JSON").click)[0]
+    )
+    assert found["checkpoint"] == {
+        "name": reader.info.name,
+        "identity": reader.info.identity,
+    }, "not the page's model"
     assert found["model"].startswith("measured · pre-norm · 2 layers × 4 heads")
     unfold(page, "shares_title")
-    expect(page.locator(".block.shares .js-plotly-plot .annotation-text").first).to_have_text(say("shares_accuracy"))
+    expect(
+        page.locator(".block.shares .js-plotly-plot .annotation-text").first
+    ).to_have_text(say("shares_accuracy"))
 
 
-def test_a_review_that_is_typed_while_the_first_is_judged_stays_and_a_link_opens_it(visit):
+def test_a_review_that_is_typed_while_the_first_is_judged_stays_and_a_link_opens_it(
+    visit,
+):
     page = visit()
     held = []
     page.route(ASKED, lambda route: held.append(route))
@@ -122,7 +149,7 @@ def test_a_review_that_is_typed_while_the_first_is_judged_stays_and_a_link_opens
     expect_words(page, BAD)
     idle(page)
 
-    again = visit("/es" + page.url[page.url.index("?"):])
+    again = visit("/es" + page.url[page.url.index("?") :])
     expect_words(again, BAD)
     expect(again.get_by_label(SPANISH.say("review"))).to_have_value(BAD)
     expect(again.locator(".verdict").first).to_contain_text("negativa")

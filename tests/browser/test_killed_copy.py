@@ -10,9 +10,15 @@ from tests.harness import PROXY, Copies
 
 @pytest.mark.night
 @pytest.mark.server
-@pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
-def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_checkpoint, learned_pairs, tmp_path):
-    with Copies(tmp_path / "copies", "--checkpoint", tiny_checkpoint, "--device", "cpu") as copies:
+@pytest.mark.skipif(
+    PROXY is None, reason="HAProxy is not installed: apt-get install haproxy"
+)
+def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(
+    chromium, tiny_checkpoint, learned_pairs, tmp_path
+):
+    with Copies(
+        tmp_path / "copies", "--checkpoint", tiny_checkpoint, "--device", "cpu"
+    ) as copies:
         context = counting(chromium.new_context(reduced_motion="reduce"))
         page = context.new_page()
         page.set_default_timeout(patience())
@@ -48,5 +54,7 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
 
 def copy_of(context):
     """The name of the copy that a visitor's browser is sent to."""
-    (name,) = [cookie["value"] for cookie in context.cookies() if cookie["name"] == "copy"]
+    (name,) = [
+        cookie["value"] for cookie in context.cookies() if cookie["name"] == "copy"
+    ]
     return name

@@ -52,7 +52,8 @@ def test_a_lesson_asks_first_the_model_answers_and_it_goes_on_where_it_was_left(
     expect(page.locator("[data-pointed]")).to_be_visible()
     go_on(page, "probabilities", 2)
     slide(page, 0)
-    found = float(re.search(r"([\d.]+) %", check(page, say("lesson_wrong")))[1])  # of the model that this page has
+    # of the model that this page has
+    found = float(re.search(r"([\d.]+) %", check(page, say("lesson_wrong")))[1])
     slide(page, round(found))
     assert f"{found:g} %" in check(page, say("lesson_right"))
     go_on(page, "probabilities", 3)
@@ -74,7 +75,9 @@ def test_a_lesson_asks_first_the_model_answers_and_it_goes_on_where_it_was_left(
     panel(page).get_by_role("button", name=say("glossary")).click()
     panel(page).get_by_role("searchbox").fill("softmax")
     panel(page).get_by_role("button", name=f"{say('glossary_see')}: softmax").click()
-    expect(page.get_by_role("tab", name=say("tab_principles"))).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name=say("tab_principles"))).to_have_attribute(
+        "aria-selected", "true"
+    )
     expect(panel(page).get_by_role("heading", name=say("glossary"))).to_be_visible()
 
 
@@ -93,17 +96,27 @@ def test_a_lesson_in_spanish_opens_by_its_name_alone(visit):
         verdicts[reply.locator("b").text_content()] = reply.text_content()
     assert {*verdicts} == {right, wrong} and "Esperabas" in verdicts[wrong]
     go_on(page, "it", 2)
-    expect(page.get_by_role("tab", name=SPANISH.say("tab_attention"), exact=True)).to_have_attribute(
-        "aria-selected", "true")
+    expect(
+        page.get_by_role("tab", name=SPANISH.say("tab_attention"), exact=True)
+    ).to_have_attribute("aria-selected", "true")
     panel(page).locator(".check").click()
     expect(panel(page).locator(".reply")).to_contain_text("«it» pone")
 
 
 # A lesson on the models that ship, from the first step to the summary; tests/test_lessons.py asks every question of all
 
-TYPED = ("We could have won, but they played better.", "She is bored.", "The cat sleeps.", "You should go.",
-         "A wonderful film, not boring for a minute.", "It is not good.", "I loved it.", "Hello.",
-         "My friend bought a red car.", "Have fun.")
+TYPED = (
+    "We could have won, but they played better.",
+    "She is bored.",
+    "The cat sleeps.",
+    "You should go.",
+    "A wonderful film, not boring for a minute.",
+    "It is not good.",
+    "I loved it.",
+    "Hello.",
+    "My friend bought a red car.",
+    "Have fun.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +140,15 @@ def attempts(page, kind):
             form.get_by_role("textbox").fill(text)
             yield
     elif kind == "number":
-        least, most, by = (float(form.get_by_role("slider").get_attribute(name)) for name in ("min", "max", "step"))
+        least, most, by = (
+            float(form.get_by_role("slider").get_attribute(name))
+            for name in ("min", "max", "step")
+        )
         slide(page, least)
         yield
-        for found in re.findall(r"[-−]?\d+(?:[.,]\d+)?", panel(page).locator(".reply").text_content()):
+        for found in re.findall(
+            r"[-−]?\d+(?:[.,]\d+)?", panel(page).locator(".reply").text_content()
+        ):
             value = float(found.replace(",", ".").replace("−", "-"))
             if least <= value <= most:
                 slide(page, round(least + by * round((value - least) / by), 6))
@@ -139,16 +157,26 @@ def attempts(page, kind):
         yield
     else:
         yield  # the head that stands on the page
-        layer, head = re.search(r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()).groups()
+        layer, head = re.search(
+            r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()
+        ).groups()
         choose_map(page, layer, head)
-        expect(page.locator(".view .title")).to_have_text(re.compile(rf"· \D+{layer}\D+\d+ · \D+{head}\b"))
+        expect(page.locator(".view .title")).to_have_text(
+            re.compile(rf"· \D+{layer}\D+\d+ · \D+{head}\b")
+        )
         idle(page)
         yield
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("language", "name"), [(ENGLISH, "probabilities"), (SPANISH, "alignment")], ids=["en", "es"])
-def test_a_lesson_is_played_to_its_summary_with_right_and_wrong_answers(language, name, visit_shipped):
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [(ENGLISH, "probabilities"), (SPANISH, "alignment")],
+    ids=["en", "es"],
+)
+def test_a_lesson_is_played_to_its_summary_with_right_and_wrong_answers(
+    language, name, visit_shipped
+):
     both = {language.say(f"lesson_{verdict}") for verdict in ("right", "wrong")}
     page = visit_shipped({"en": "/", "es": "/es"}[language.code])
     lesson = lessons()[name]
@@ -167,6 +195,8 @@ def test_a_lesson_is_played_to_its_summary_with_right_and_wrong_answers(language
             assert seen == both, f"{name}.{number}"
         panel(page).locator(".next").click()
     answers = panel(page).locator(".summary [data-step]")
-    expect(answers).to_have_count(sum(step.question is not None for step in lesson.steps))
+    expect(answers).to_have_count(
+        sum(step.question is not None for step in lesson.steps)
+    )
     for answer in answers.all():
         expect(answer).to_contain_text(re.compile("|".join(map(re.escape, both))))

@@ -24,7 +24,8 @@ IMG = "<img src=x onerror=alert(1)>"
 SCRIPT = "<script>alert(2)</script>"
 SVG = '"><svg onload=alert(3)>'
 LINK = "[cat](javascript:alert(4))"
-PIECE = "<svg/onload=alert(5)>"  # of a vocabulary, which shows a space as another character
+# of a vocabulary, which shows a space as another character
+PIECE = "<svg/onload=alert(5)>"
 # The elements that would have come of it.
 MADE = """() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"], img[src=x]')]
     .map(one => one.outerHTML)"""
@@ -47,17 +48,41 @@ def spiked(folder, tokenizer):
         rows = model.embedding.weight
         rows[-2] *= 20
         rows[-1] = -rows[-2]
-    checkpoint.save(folder / IMG, model, its_own, {
-        "step": 1, "scores": [{"set": IMG, "bleu": 12.25, "beam": 5}],
-        "lengths": {"set": IMG, "buckets": [{"first": 1, "last": None, "sentences": 9, "bleu": 12.0, "chrf": 9.0,
-                                             "training": None}]}})
+    checkpoint.save(
+        folder / IMG,
+        model,
+        its_own,
+        {
+            "step": 1,
+            "scores": [{"set": IMG, "bleu": 12.25, "beam": 5}],
+            "lengths": {
+                "set": IMG,
+                "buckets": [
+                    {
+                        "first": 1,
+                        "last": None,
+                        "sentences": 9,
+                        "bleu": 12.0,
+                        "chrf": 9.0,
+                        "training": None,
+                    }
+                ],
+            },
+        },
+    )
     return folder / IMG
 
 
 @pytest.fixture
 def hostile(tokenizer, tiny_classifier, tmp_path):
     """The app on such a checkpoint."""
-    with App(tmp_path / "app", "--checkpoint", spiked(tmp_path, tokenizer), "--sentiment", tiny_classifier) as app:
+    with App(
+        tmp_path / "app",
+        "--checkpoint",
+        spiked(tmp_path, tokenizer),
+        "--sentiment",
+        tiny_classifier,
+    ) as app:
         yield app
 
 
@@ -65,8 +90,23 @@ def keys_of(app):
     """Every key of the address, which the page holds for the script that writes it."""
     with urlopen(f"{app.address}/config") as answer:
         held = [one["props"].get("value") for one in json.load(answer)["components"]]
-    keys = next({*json.loads(value)["left_out"]} for value in held if str(value).startswith('{"longest": '))
-    assert {"text", "tab", "spanish", "stack", "review", "off", "beam", "compare", "records", "model"} <= keys
+    keys = next(
+        {*json.loads(value)["left_out"]}
+        for value in held
+        if str(value).startswith('{"longest": ')
+    )
+    assert {
+        "text",
+        "tab",
+        "spanish",
+        "stack",
+        "review",
+        "off",
+        "beam",
+        "compare",
+        "records",
+        "model",
+    } <= keys
     return keys
 
 
@@ -83,14 +123,25 @@ def press(page, key):
 @pytest.mark.full
 def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostile):
     with visits(chromium, person, hostile.address) as visit:
-        page = visit(f"/?{urlencode({**dict.fromkeys(keys_of(hostile), IMG), 'tab': 'principles'})}")
+        page = visit(
+            f"/?{urlencode({**dict.fromkeys(keys_of(hostile), IMG), 'tab': 'principles'})}"
+        )
         nothing_runs(page)
         open_tab(page, "translate")
         translate(page, f"{IMG} {SCRIPT} The cat {PIECE}")
         expect(page.get_by_text(say("warning_markup"))).to_be_visible()
 
         # What the checkpoint holds, in every tab: at least its name.
-        for tab in ("translate", "decoding", "principles", "positions", "pairs", "training", "model", "attention"):
+        for tab in (
+            "translate",
+            "decoding",
+            "principles",
+            "positions",
+            "pairs",
+            "training",
+            "model",
+            "attention",
+        ):
             open_tab(page, tab)
             nothing_runs(page)
             assert IMG in page.locator("body").inner_text(), tab
@@ -103,9 +154,14 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
         open_tab(page, "sentiment")
         type_into(page.get_by_label(say("review")), f"{IMG} film")
         press(page, "review_run")
-        expect(page.locator(".judged").get_by_text(say("warning_review_markup"))).to_be_visible()
+        expect(
+            page.locator(".judged").get_by_text(say("warning_review_markup"))
+        ).to_be_visible()
         open_tab(page, "principles")  # where the address has opened the store
-        type_into(page.get_by_label(say("store_records")), f"cat {IMG}: {SVG}\nA dog: {SCRIPT}")
+        type_into(
+            page.get_by_label(say("store_records")),
+            f"cat {IMG}: {SVG}\nA dog: {SCRIPT}",
+        )
         type_into(page.get_by_label(say("store_query")), f"{IMG} cat")
         press(page, "store_run")
         expect(page.locator(".store tbody tr")).to_have_count(2)
@@ -115,7 +171,9 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
         # A page that is saved.
         open_tab(page, "attention")
         expect(page.locator(".view .title:visible")).to_be_visible()
-        content, _ = saved(page, page.get_by_role("button", name=say("export_html")).click)
+        content, _ = saved(
+            page, page.get_by_role("button", name=say("export_html")).click
+        )
         (hostile.folder / "maps.html").write_bytes(content)
         kept = visit_alone(person, hostile.folder / "maps.html")
         assert kept == ([], [])
@@ -125,7 +183,9 @@ def visit_alone(person, path):
     """Open a page that was saved; -> the elements that markup became, and what went wrong."""
     page = person.new_page()
     problems = []
-    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    page.on(
+        "dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss())
+    )
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(path.as_uri())
     page.wait_for_load_state()

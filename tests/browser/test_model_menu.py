@@ -65,10 +65,13 @@ def open_tab(page, tab):
     page.locator(f"[role=tab][data-tab-id={tab}]").first.click()
 
 
-def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, learned_pairs, generation_checkpoints):
+def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(
+    visit, learned_pairs, generation_checkpoints
+):
     page = visit()
     expect_learned(page, learned_pairs[0])
-    page.get_by_label(say("sentence")).fill("The dog eats")  # not translated yet, and not lost
+    # not translated yet, and not lost
+    page.get_by_label(say("sentence")).fill("The dog eats")
     menu(page).click()
     page.get_by_role("option", name="other-shape").click()
     expect_model(page, OTHER)
@@ -83,13 +86,16 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, lear
     expect(grid).to_have_attribute("data-head", "1")
     page.get_by_text(say("stack_encoder_self"), exact=True).first.click()
     expect(title).to_contain_text("layer 1 of 3 · head 1 of 6")
-    expect(grid).to_have_attribute("data-drawn", re.compile("^encoder_self"))  # the keys go by what is drawn
+    # the keys go by what is drawn
+    expect(grid).to_have_attribute("data-drawn", re.compile("^encoder_self"))
     grid.focus()
     page.keyboard.press("ArrowDown")
     expect(title).to_contain_text("layer 2 of 3 · head 1 of 6")
     open_tab(page, "model")
     page.get_by_test_id(f"{say('part_architecture')}-radio-label").click()
-    expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(3)
+    expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(
+        3
+    )
 
     # One without attention, whose folder is typed: what the tabs lack is said there.
     folder = str(generation_checkpoints["gru"])
@@ -98,7 +104,9 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, lear
     expect_in_address(page, [folder])
     for tab, said in (("attention", "no_maps_model"), ("positions", "error_recurrent")):
         open_tab(page, tab)
-        expect(page.get_by_text(say(said, model="gru")).locator("visible=true").first).to_be_visible()
+        expect(
+            page.get_by_text(say(said, model="gru")).locator("visible=true").first
+        ).to_be_visible()
     idle(page)
     expect(page.get_by_text(say("error_unexpected"))).to_have_count(0)
 
@@ -108,7 +116,9 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, lear
     expect_learned(page, learned_pairs[1])
 
     choose(page, "<b>no/such")  # it is refused, and nothing is lost
-    expect(page.get_by_role("alert")).to_contain_text(say("hub_error_name", name="'<b>no/such'"))
+    expect(page.get_by_role("alert")).to_contain_text(
+        say("hub_error_name", name="'<b>no/such'")
+    )
     idle(page)
     expect_model(page, OWN)
     expect_spanish(page, learned_pairs[1][1])
@@ -116,11 +126,18 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(visit, lear
     expect_learned(page, learned_pairs[2])
 
 
-def test_two_visitors_have_their_own_sentences_and_models(visit, address, learned_pairs):
+def test_two_visitors_have_their_own_sentences_and_models(
+    visit, address, learned_pairs
+):
     """Though the answers to one of them end late; a link opens another model."""
     one = visit()
-    other = visit(somebody_else=True, before=lambda page: page.add_init_script(LATE_ENDS + NOTICED))
-    for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):
+    other = visit(
+        somebody_else=True,
+        before=lambda page: page.add_init_script(LATE_ENDS + NOTICED),
+    )
+    for (first, first_spanish), (second, second_spanish) in zip(
+        learned_pairs[:3], learned_pairs[3:6], strict=True
+    ):
         translate(one, first)
         translate(other, second)
         expect_spanish(one, first_spanish)
@@ -128,8 +145,10 @@ def test_two_visitors_have_their_own_sentences_and_models(visit, address, learne
     idle(other)
     assert other.evaluate("lateEnds") > 3
 
-    other.goto(f"{address}/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16"
-               f"&dimensions=0,15&text={quote('A cold book.')}")
+    other.goto(
+        f"{address}/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16"
+        f"&dimensions=0,15&text={quote('A cold book.')}"
+    )
     expect_model(other, OTHER)
     expect(other.locator(".view .title")).to_contain_text("layer 3 of 3 · head 5 of 6")
     idle(other)

@@ -37,9 +37,12 @@ def test_a_sentence_is_translated_and_looked_into(visit, learned_pairs):
     examples = page.locator(".bar .examples")
     assert field.input_value().startswith("I was talking to my friend")
     expect(page.locator(".meta")).to_contain_text("beam 5")
-    expect(page.locator(".about .model")).to_contain_text("pre-norm · 2 + 2 layers × 4 heads")
+    expect(page.locator(".about .model")).to_contain_text(
+        "pre-norm · 2 + 2 layers × 4 heads"
+    )
     expect(field).to_be_focused()
-    expect(examples).to_be_hidden()  # though the field has the focus: the translation is to be seen first
+    # though the field has the focus: the translation is to be seen first
+    expect(examples).to_be_hidden()
     field.click()
     page.get_by_role("button", name="She is tired, but she is happy.").click()
     expect(field).to_have_value("She is tired, but she is happy.")
@@ -48,8 +51,12 @@ def test_a_sentence_is_translated_and_looked_into(visit, learned_pairs):
     expect(examples).to_be_hidden()
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
-    picture = page.get_by_role("button", name=said("strip_open", where="layer 2, head 1"))
-    expect(picture.locator("g[lang=es] text")).to_have_text(["El", "perro", "come", "el", "pan", "."])
+    picture = page.get_by_role(
+        "button", name=said("strip_open", where="layer 2, head 1")
+    )
+    expect(picture.locator("g[lang=es] text")).to_have_text(
+        ["El", "perro", "come", "el", "pan", "."]
+    )
     expect(picture.locator("svg")).to_be_in_viewport(ratio=1)
     picture.click()
     expect(page.locator(".view .title")).to_contain_text("layer 2 of 2 · head 1 of 4")
@@ -58,7 +65,8 @@ def test_a_sentence_is_translated_and_looked_into(visit, learned_pairs):
     expect(picture).to_be_visible()
     tab(page, "sentiment").click()
     idle(page)
-    expect(field).to_be_hidden()  # the sentence gives way where a tab has a field of its own
+    # the sentence gives way where a tab has a field of its own
+    expect(field).to_be_hidden()
     tab(page, "attention").click()
     expect(field).to_be_visible()
 
@@ -104,7 +112,9 @@ def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     idle(page)
     expect(examples).to_be_hidden()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name=say("translate"), exact=True)).to_be_focused()
+    expect(
+        page.get_by_role("button", name=say("translate"), exact=True)
+    ).to_be_focused()
     page.keyboard.press("Tab")
     skip = page.get_by_role("link", name=say("skip"))
     expect(skip).to_be_focused()
@@ -118,7 +128,8 @@ def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     expect(pieces.nth(1).locator(".rivals")).to_be_visible()
     idle(page)
     expect(pieces.first.locator(".rivals")).to_be_hidden()
-    expect(page.locator(".translation .piece[tabindex='0']")).to_have_count(1)  # one stop of the tab key
+    # one stop of the tab key
+    expect(page.locator(".translation .piece[tabindex='0']")).to_have_count(1)
     tab(page, "model").click()
     expect(page.locator(".whole-pass svg.pass")).to_be_visible()
     skip.focus()
@@ -127,16 +138,23 @@ def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     assert page.evaluate("document.activeElement.closest('.whole-pass') !== null")
     tab(page, "positions").click()
     idle(page)
-    group = page.locator("[role=tabpanel]:visible fieldset:has(input[type=radio]:checked)").first
-    radios = group.locator("input[type=radio]")  # a group is one stop, and arrow keys choose in it
+    group = page.locator(
+        "[role=tabpanel]:visible fieldset:has(input[type=radio]:checked)"
+    ).first
+    # a group is one stop, and arrow keys choose in it
+    radios = group.locator("input[type=radio]")
     chosen = radios.evaluate_all("radios => radios.findIndex(radio => radio.checked)")
     radios.nth(chosen).focus()
     for step in (1, 2):
         page.keyboard.press("ArrowRight")
         expect(radios.nth((chosen + step) % radios.count())).to_be_checked()
         idle(page)
-        assert page.evaluate(
-            "new Set([...document.activeElement.closest('fieldset').elements].map(one => one.name)).size") == 1
+        assert (
+            page.evaluate(
+                "new Set([...document.activeElement.closest('fieldset').elements].map(one => one.name)).size"
+            )
+            == 1
+        )
     page.keyboard.press("Tab")
     idle(page)
     assert not group.evaluate("group => group.contains(document.activeElement)")
@@ -147,14 +165,19 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     translate(page, "🙂")
-    problem = page.get_by_role("alert").filter(has_text=said("error_unknown", characters="🙂"))
+    problem = page.get_by_role("alert").filter(
+        has_text=said("error_unknown", characters="🙂")
+    )
     expect(problem).to_be_visible()
     idle(page)
     expect_spanish(page, learned_pairs[0][1])
-    expect(page.locator(".belongs")).to_have_text(say("belongs_to", text=learned_pairs[0][0]))
+    expect(page.locator(".belongs")).to_have_text(
+        say("belongs_to", text=learned_pairs[0][0])
+    )
     best = page.locator(".translate .block.tables").first
     expect(best).to_have_css("opacity", "0.6")
-    assert parse_qs(urlparse(page.url).query)["text"] == [learned_pairs[0][0]]  # what is still on the page
+    # what is still on the page
+    assert parse_qs(urlparse(page.url).query)["text"] == [learned_pairs[0][0]]
     expect(sentence_field(page)).to_have_value("🙂")
     translate(page, "¿Dónde está el coche rojo, que no lo sé?")
     notice = page.locator(".status .notice")
@@ -173,7 +196,9 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     expect(page.get_by_text("BLEU 100.0")).to_be_visible()
 
 
-def test_tabs_and_translations_are_steps_of_the_history_however_quick(visit, learned_pairs):
+def test_tabs_and_translations_are_steps_of_the_history_however_quick(
+    visit, learned_pairs
+):
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
     before = page.evaluate("history.length")
@@ -203,15 +228,22 @@ def test_tabs_and_translations_are_steps_of_the_history_however_quick(visit, lea
     page.go_forward()
     expect(selected).to_have_text(say("tab_model"))
     idle(page)
-    assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
+    assert page.evaluate("history.length") == before + 4, (
+        "a step back is no step of its own"
+    )
 
-    tab(page, "translate").click()  # and now steps back that come before the page has arrived
+    # and now steps back that come before the page has arrived
+    tab(page, "translate").click()
     for english, spanish in ((first, first_spanish), (second, second_spanish)):
         translate(page, english)
         expect_spanish(page, spanish)
         idle(page)
-    picture = page.get_by_role("button", name=said("strip_open", where="layer 2, head 1"))
-    picture.evaluate("picture => { picture.click(); setTimeout(() => history.go(-2)); }")
+    picture = page.get_by_role(
+        "button", name=said("strip_open", where="layer 2, head 1")
+    )
+    picture.evaluate(
+        "picture => { picture.click(); setTimeout(() => history.go(-2)); }"
+    )
     page.wait_for_url(lambda url: "text=The+cat" in url)
     idle(page)
     expect_spanish(page, first_spanish)
@@ -233,7 +265,9 @@ def test_tabs_and_translations_are_steps_of_the_history_however_quick(visit, lea
     page.wait_for_url("**&tab=translate**")
     idle(page)
     expect(page.locator(SELECTED).first).to_have_text(say("tab_translate"))
-    assert page.evaluate("history.length") == before, "steps back are no steps of their own"
+    assert page.evaluate("history.length") == before, (
+        "steps back are no steps of their own"
+    )
 
 
 def test_what_is_typed_and_what_is_asked_outlive_a_reload(visit, learned_pairs):
@@ -241,7 +275,8 @@ def test_what_is_typed_and_what_is_asked_outlive_a_reload(visit, learned_pairs):
     field = sentence_field(page)
     page.route("**/queue/data*", lambda route: None)
     page.reload()
-    page.locator(".bar .menu button[aria-expanded]").wait_for(state="attached")  # what notes the field has begun
+    # what notes the field has begun
+    page.locator(".bar .menu button[aria-expanded]").wait_for(state="attached")
     page.unroute("**/queue/data*")
     page.reload()  # while it opens
     idle(page)
@@ -276,15 +311,23 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     page.get_by_role("link", name="Español").click()
     page.wait_for_url("**/es**")
     expect(page.locator("html")).to_have_attribute("lang", "es")
-    expect(page.locator(".meta")).to_contain_text("haz 5")  # the sentence of the address has arrived
+    # the sentence of the address has arrived
+    expect(page.locator(".meta")).to_contain_text("haz 5")
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     translate(page, "")
-    expect(page.get_by_role("alert").filter(has_text=said("error_empty", SPANISH))).to_be_visible()
+    expect(
+        page.get_by_role("alert").filter(has_text=said("error_empty", SPANISH))
+    ).to_be_visible()
     tab(page, "attention").click()
     expect(page.locator(".view .title")).to_contain_text("capa 2 de 2 · cabeza 1 de 4")
-    assert not page.locator("fieldset").filter(visible=True).evaluate_all(
-        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"), "a choice is cut"
+    assert (
+        not page.locator("fieldset")
+        .filter(visible=True)
+        .evaluate_all(
+            "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
+        )
+    ), "a choice is cut"
     page.get_by_role("link", name="English").click()
     expect(tab(page, "attention")).to_have_text(say("tab_attention"))
     idle(page)

@@ -5,21 +5,32 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import choose_map, idle, open_menu, open_tab, sentence_field, type_into
+from tests.browser.acts import (
+    choose_map,
+    idle,
+    open_menu,
+    open_tab,
+    sentence_field,
+    type_into,
+)
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
 
 
 def part(page, name):
-    page.locator(".parts:visible").get_by_text(say(f"pairs_part_{name}"), exact=True).click()
+    page.locator(".parts:visible").get_by_text(
+        say(f"pairs_part_{name}"), exact=True
+    ).click()
 
 
 def noting(asked):
     """What notes, from before a page opens, which of its listeners ask the server."""
+
     def note(request):
         if re.search("/gradio_api/(run|queue/join)", request.url):
             asked.append(json.loads(request.post_data)["fn_index"])
+
     return {"before": lambda page: page.on("request", note)}
 
 
@@ -28,7 +39,9 @@ def each_once(asked):
     return len(asked) <= len({*asked}) + 1
 
 
-def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(visit, learned_pairs):
+def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(
+    visit, learned_pairs
+):
     page = visit()
     open_tab(page, "pairs")
     type_into(page.get_by_label(say("pairs_first")), learned_pairs[0][0])
@@ -38,7 +51,9 @@ def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(vi
     both = page.locator(".contrasted section")
     expect(both.first.locator(".said mark").first).to_have_text("gato")
     expect(both.last.locator(".said mark").first).to_have_text("perro")
-    expect(page.locator(".pair-difference .caption")).to_have_text(re.compile(r"^B − A · (Cross|Encoder|Decoder)"))
+    expect(page.locator(".pair-difference .caption")).to_have_text(
+        re.compile(r"^B − A · (Cross|Encoder|Decoder)")
+    )
     page.wait_for_url("**pair_b=The+dog**")
     open_tab(page, "translate")
 
@@ -54,7 +69,9 @@ def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(vi
     expect(rows.first.locator(".said")).to_have_text(learned_pairs[0][1])
     choose_map(page, 1, 3, within=".two-grids .column:last-child .heads")
     page.get_by_role("button", name=say("models_apart")).click()
-    expect(page.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
+    expect(page.locator(".model-map .caption").last).to_have_text(
+        "B · other-shape · layer 1, head 3"
+    )
     part(page, "sentences")
     expect(both.last.locator(".said mark").first).to_have_text("perro")
     part(page, "models")
@@ -65,25 +82,37 @@ def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(vi
     again = visit("/" + page.url.split("/", 3)[3], **noting(asked))
     assert each_once(asked)
     again.get_by_role("button", name=say("models_apart")).click()
-    expect(again.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
-    expect(again.locator(".two-rows tbody tr .said").first).to_have_text(learned_pairs[0][1])
+    expect(again.locator(".model-map .caption").last).to_have_text(
+        "B · other-shape · layer 1, head 3"
+    )
+    expect(again.locator(".two-rows tbody tr .said").first).to_have_text(
+        learned_pairs[0][1]
+    )
     part(again, "sentences")
     expect(again.locator(".contrasted .said mark").first).to_have_text("gato")
 
 
-def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_opens(visit):
+def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_opens(
+    visit,
+):
     asked = []
     page = visit("/?tab=pairs&pairs_part=lecture", **noting(asked))
     assert each_once(asked)
     part(page, "bleu")
     lab = page.locator(".bleu-parts")
-    expect(lab).to_contain_text("Without clipping 7 of 7 (100.0 %); clipped 2 of 7 (28.6 %)")
+    expect(lab).to_contain_text(
+        "Without clipping 7 of 7 (100.0 %); clipped 2 of 7 (28.6 %)"
+    )
     type_into(page.get_by_label(say("bleu_said")), "the cat is")
     expect(lab).to_contain_text("Without clipping 3 of 3")
     page.get_by_role("button", name=say("bleu_brevity_part")).click()
     expect(page.locator(".brevity .caption")).to_contain_text("c = 3, r = 6, so 0.368")
-    expect(page.locator(".brevity .js-plotly-plot .scatterlayer path").first).to_be_visible()
-    expect(page.locator(".bleu-scores")).to_contain_text("too few tokens for n-grams of 4")
+    expect(
+        page.locator(".brevity .js-plotly-plot .scatterlayer path").first
+    ).to_be_visible()
+    expect(page.locator(".bleu-scores")).to_contain_text(
+        "too few tokens for n-grams of 4"
+    )
     page.wait_for_url("**bleu_said=the+cat+is**")
     page.get_by_label(say("bleu_preset")).click()
     page.get_by_role("option", name=say("bleu_preset_few")).click()
@@ -92,7 +121,9 @@ def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_open
 
     part(page, "lecture")
     table = page.locator(".lecture-table")
-    expect(page.locator(".block.summary").filter(has_text="by the corpus formula")).to_be_visible()
+    expect(
+        page.locator(".block.summary").filter(has_text="by the corpus formula")
+    ).to_be_visible()
     expect(table.locator("tbody tr")).to_have_count(20)
     table.get_by_role("button", name="i was waiting for tom", exact=True).click()
     expect(sentence_field(page)).to_have_value("i was waiting for tom")

@@ -20,7 +20,11 @@ def test_two_words_are_chosen_and_found_again_by_who_leaves_the_part(visit):
     expect(words.nth(3)).to_be_focused()
     idle(page)
     assert "path_from=3" in page.url and "path_to=4" in page.url
-    path = next(i for i in range(parts.count()) if "selected" in parts.nth(i).get_attribute("class"))
+    path = next(
+        i
+        for i in range(parts.count())
+        if "selected" in parts.nth(i).get_attribute("class")
+    )
     parts.nth(path - 1).click()
     idle(page)
     expect(drawing).to_be_hidden()

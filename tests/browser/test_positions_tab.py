@@ -19,7 +19,8 @@ def set_number(page, key, value):
 def expect_table(page, d_model, base):
     """Wait for the table of 64 positions; its title has a line of its own for what does not fit on a phone."""
     expect(page.locator(".pos-table .caption")).to_have_text(
-        re.compile(rf"^Positions 0 to 63 in {d_model} dimensions,\s*base\s*{base}\s*$"))
+        re.compile(rf"^Positions 0 to 63 in {d_model} dimensions,\s*base\s*{base}\s*$")
+    )
 
 
 def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned_pairs):
@@ -30,18 +31,25 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
     after = page.locator(".pos-after .title")
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
     idle(page)
-    assert page.locator(".js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
+    assert page.locator(".js-plotly-plot").count() == 0, (
+        "nothing is drawn before somebody looks"
+    )
     page.get_by_label(say("pos_shuffle")).check()
     page.get_by_role("button", name=say("pos_run"), exact=True).click()
     expect(after).to_contain_text("none, words shuffled")
-    expect(page.locator(".pos-before .title")).to_contain_text("head 1 of 4 · as in training")
+    expect(page.locator(".pos-before .title")).to_contain_text(
+        "head 1 of 4 · as in training"
+    )
     idle(page)
     expect(page.locator(".pos-before svg.top text")).not_to_have_text(
-        page.locator(".pos-after svg.top text").all_text_contents())
-    translate(page, learned_pairs[1][0])  # another sentence is made again in the same way
+        page.locator(".pos-after svg.top text").all_text_contents()
+    )
+    # another sentence is made again in the same way
+    translate(page, learned_pairs[1][0])
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[1][1])
     expect(after).to_contain_text("none, words shuffled")
-    page.get_by_text(say("pos_kind_shift"), exact=True).click()  # what is chosen is done
+    # what is chosen is done
+    page.get_by_text(say("pos_kind_shift"), exact=True).click()
     expect(after).to_contain_text("shifted (5)")
     page.get_by_role("button", name=say("pos_title_sentence")).click()
     page.get_by_role("button", name=say("pos_part_table")).click()
@@ -55,18 +63,29 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
     set_number(page, "pos_width", "8")
     expect_table(page, 8, "100")
     # the last that there is now
-    expect(page.get_by_label(f"number input for {say('pos_pair_label')}")).to_have_value("3")
+    expect(
+        page.get_by_label(f"number input for {say('pos_pair_label')}")
+    ).to_have_value("3")
     shown = named(page, "pos-curves").filter(has_text=re.compile("^dimension "))
     expect(shown).to_have_count(2)
     for dimension in (0, 1):  # they stand in the order of the curves' ends
-        expect(shown.filter(has_text=re.compile(f"^dimension {dimension} "))).to_be_visible()
+        expect(
+            shown.filter(has_text=re.compile(f"^dimension {dimension} "))
+        ).to_be_visible()
     expect(page.locator(".pos-rotation .caption")).to_contain_text("Pair 3")
     expect(page.get_by_text(said("pos_checked"))).to_be_visible()
     set_number(page, "pos_steps", "5")
     idle(page)
-    assert all(part in page.url for part in ("d_model=8&base_power=2", "pair=3&steps=5", "positions=shift"))
+    assert all(
+        part in page.url
+        for part in ("d_model=8&base_power=2", "pair=3&steps=5", "positions=shift")
+    )
     again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")
     expect(again.locator(".pos-after .title")).to_contain_text("shifted (5)")
     expect_table(again, 8, "100")
-    expect(again.locator(".pos-rotation .caption")).to_contain_text("Pair 3: from position 2 to 7")
-    expect(again.get_by_text(said("address_number", key="length", value="9000"))).to_be_visible()
+    expect(again.locator(".pos-rotation .caption")).to_contain_text(
+        "Pair 3: from position 2 to 7"
+    )
+    expect(
+        again.get_by_text(said("address_number", key="length", value="9000"))
+    ).to_be_visible()

@@ -17,7 +17,8 @@ def expect_alone(page, picture, width=1280, height=900):
     expect(page.locator(f"{PROJECTED}.{picture}")).to_be_visible()
     idle(page)
     assert [one.bounding_box() for one in page.locator(PROJECTED).all()] == [
-        {"x": 0, "y": 0, "width": width, "height": height}]
+        {"x": 0, "y": 0, "width": width, "height": height}
+    ]
 
 
 def expect_left(page):

@@ -9,8 +9,10 @@ from tests.browser.acts import idle, steady
 from xformer.ui.page import TABS
 
 # Lets a test reach what Gradio's script keeps to itself: its tree of components, and how one tells its events.
-REACHED = (r"(\w)=attend\((\w),\1,(\w)\)",
-           r"\1=attend(\2,\1,\3);window.gradioPage={tree:this,tell:\1,listeners:\3}")
+REACHED = (
+    r"(\w)=attend\((\w),\1,(\w)\)",
+    r"\1=attend(\2,\1,\3);window.gradioPage={tree:this,tell:\1,listeners:\3}",
+)
 
 # All listeners: whether they ask the server, and stay on the page; what they set that a person can change, and in which
 # tab that stands, null outside of all tabs.
@@ -86,11 +88,13 @@ class Holder:
 
 def reach(page):
     """Serve Gradio's script so that a test reaches into it."""
+
     def changed(route):
         answer = route.fetch()
         text, count = re.subn(*REACHED, answer.text())
         assert count == 1, "Gradio's script is not as it was tried"
         route.fulfill(response=answer, body=text)
+
     page.route(re.compile(r"/assets/core-.*\.js"), changed)
 
 
@@ -119,14 +123,24 @@ def test_listeners_of_an_event_that_comes_again_do_not_call_each_other_for_ever(
     events = page.evaluate(SHARED)
     assert len(events) > 3
     names = {one["id"]: one["name"] for one in page.evaluate(LISTENERS)}
-    page.on("request", lambda request: asked.append(names.get((request.post_data_json or {}).get("fn_index")))
-            if request.method == "POST" else None)
+    page.on(
+        "request",
+        lambda request: (
+            asked.append(names.get((request.post_data_json or {}).get("fn_index")))
+            if request.method == "POST"
+            else None
+        ),
+    )
     for (component, event), listeners in events:
         asked.clear()
-        page.evaluate("([id, name]) => { for (const i of [1, 2]) gradioPage.tell(id, name, null); }",
-                      [component, event])
+        page.evaluate(
+            "([id, name]) => { for (const i of [1, 2]) gradioPage.tell(id, name, null); }",
+            [component, event],
+        )
         idle(page)
-        assert all(asked.count(name) <= 2 for name in listeners), f"{asked} after two of {event}"
+        assert all(asked.count(name) <= 2 for name in listeners), (
+            f"{asked} after two of {event}"
+        )
 
 
 @pytest.mark.night
@@ -146,7 +160,11 @@ def test_a_late_answer_of_any_listener_undoes_nothing(visit, tab):
     for listener in every.values():
         target = root(listener, every)["target"]
         here = (listener["tab"] or TABS[0].ID) == tab
-        if not (here and listener["asks"] and listener["outputs"]) or target is None or target[1] == "load":
+        if (
+            not (here and listener["asks"] and listener["outputs"])
+            or target is None
+            or target[1] == "load"
+        ):
             continue
         name = listener["name"]
         holder.number = listener["id"]
@@ -162,7 +180,11 @@ def test_a_late_answer_of_any_listener_undoes_nothing(visit, tab):
             after = page.evaluate(HELD, outputs)
             reached.append(name)
             if before != after:
-                undone[name] = {key: (before[key], after[key]) for key in before if before[key] != after[key]}
+                undone[name] = {
+                    key: (before[key], after[key])
+                    for key in before
+                    if before[key] != after[key]
+                }
         else:
             unheard.append(name)
     print(json.dumps({"reached": reached, "unheard": unheard}))

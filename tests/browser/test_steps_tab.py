@@ -5,7 +5,14 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, idle, open_menu, open_tab, translate, type_into
+from tests.browser.acts import (
+    expect_spanish,
+    idle,
+    open_menu,
+    open_tab,
+    translate,
+    type_into,
+)
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
@@ -13,23 +20,32 @@ RING = "label => [getComputedStyle(label).outlineStyle, parseFloat(getComputedSt
 
 
 def part(page, name):
-    page.locator(".decoding .parts").get_by_text(say(f"decode_{name}"), exact=True).click()
+    page.locator(".decoding .parts").get_by_text(
+        say(f"decode_{name}"), exact=True
+    ).click()
 
 
-def test_a_translation_is_followed_step_by_step_and_gone_on_with_from_a_hypothesis(visit, learned_pairs):
+def test_a_translation_is_followed_step_by_step_and_gone_on_with_from_a_hypothesis(
+    visit, learned_pairs
+):
     page = visit()
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
     open_tab(page, "decoding")
     idle(page)
-    player, tree, why = (page.locator(f".block.{name}") for name in ("step-player", "beam-tree", "why-node"))
+    player, tree, why = (
+        page.locator(f".block.{name}")
+        for name in ("step-player", "beam-tree", "why-node")
+    )
     count = player.locator(".written button").count()
     player.get_by_role("button", name=say("play_next")).click()
     player.locator(".written .now").press("ArrowRight")
     expect(player.locator("output")).to_have_text(say("play_of", step=3, steps=count))
     page.wait_for_url("**step=3**")
     again = visit("/" + page.url.split("/", 3)[3])
-    expect(again.locator(".step-player output")).to_have_text(say("play_of", step=3, steps=count))
+    expect(again.locator(".step-player output")).to_have_text(
+        say("play_of", step=3, steps=count)
+    )
 
     expect(why).to_contain_text("The winner")
     dropped = tree.locator(".node.dropped").first
@@ -41,13 +57,17 @@ def test_a_translation_is_followed_step_by_step_and_gone_on_with_from_a_hypothes
     width = page.get_by_label(f"number input for {say('tree_width')}")
     type_into(width, "3")
     width.press("Enter")
-    expect(tree.locator(".caption")).to_have_text(say("tree_title", width=3, text=learned_pairs[1][0]))
+    expect(tree.locator(".caption")).to_have_text(
+        say("tree_title", width=3, text=learned_pairs[1][0])
+    )
     dropped.click()
     expect(why).to_contain_text("Dropped at step 1")
     page.get_by_role("button", name=say("rivals_run")).first.click()
     expect(page.locator(".block.went")).to_contain_text(say("tree_went_into"))
     part(page, "yours")
-    expect(page.locator(".looked-into")).to_contain_text("not the model’s own translation")
+    expect(page.locator(".looked-into")).to_contain_text(
+        "not the model’s own translation"
+    )
     page.get_by_role("button", name=say("decode_back")).click()
     idle(page)
     expect(page.locator(".looked-into")).to_be_hidden()
@@ -62,15 +82,23 @@ def test_a_translation_is_followed_step_by_step_and_gone_on_with_from_a_hypothes
     expect(again.get_by_label(f"number input for {say('top_k')}")).to_be_enabled()
     again.keyboard.press("Escape")
     translate(again, learned_pairs[1][0])
-    expect(again.get_by_text("Samples are drawn one by one and make no tree")).to_be_visible()
+    expect(
+        again.get_by_text("Samples are drawn one by one and make no tree")
+    ).to_be_visible()
     open_tab(again, "translate")
-    expect(again.locator(".draws section h3")).to_have_text(["Draw with seed 1", "Draw with seed 2"])
+    expect(again.locator(".draws section h3")).to_have_text(
+        ["Draw with seed 1", "Draw with seed 2"]
+    )
     again.locator(".draws + p").get_by_role("button", name=say("draw_again")).click()
-    expect(again.locator(".draws section h3")).to_have_text(["Draw with seed 3", "Draw with seed 4"])
+    expect(again.locator(".draws section h3")).to_have_text(
+        ["Draw with seed 3", "Draw with seed 4"]
+    )
     again.wait_for_url("**draw_seed=3**")
 
 
-def test_one_s_own_spanish_is_given_its_layers_are_read_and_it_is_asked_why(visit, learned_pairs):
+def test_one_s_own_spanish_is_given_its_layers_are_read_and_it_is_asked_why(
+    visit, learned_pairs
+):
     page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding")
     part(page, "yours")
     field = page.get_by_label(say("force_field"), exact=True).last
@@ -95,7 +123,9 @@ def test_one_s_own_spanish_is_given_its_layers_are_read_and_it_is_asked_why(visi
     expect(chosen).to_have_text(say("decode_layers"))
     idle(page)
     style, offset = chosen.evaluate(RING)
-    assert style == "solid" and offset <= -2, "only keys show the ring, and what lies outside is cut off"
+    assert style == "solid" and offset <= -2, (
+        "only keys show the ring, and what lies outside is cut off"
+    )
     page.locator(".of-lens [data-step='3'][data-layer='1']").press("Enter")
     page.wait_for_url("**step=3**")
 
@@ -105,7 +135,9 @@ def test_one_s_own_spanish_is_given_its_layers_are_read_and_it_is_asked_why(visi
     rival = panel.locator(".instead button").nth(2)
     name = rival.locator("span").inner_text()
     rival.click()
-    expect(panel.locator(".instead .found")).to_contain_text(f"less that of “{name}” is")
+    expect(panel.locator(".instead .found")).to_contain_text(
+        f"less that of “{name}” is"
+    )
     page.wait_for_url("**rival=**")
     twin = panel.get_by_label(say("why_twin_field"))
     type_into(twin, learned_pairs[1][0])

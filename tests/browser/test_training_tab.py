@@ -20,10 +20,14 @@ def open_part(page, key):
 def asked(page):
     """What the address of an idle page asks for, by key."""
     idle(page)
-    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+    return {
+        key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()
+    }
 
 
-def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_drawn(visit):
+def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_drawn(
+    visit,
+):
     page = visit(f"/?{SHORT}")
     runs = page.locator(".runs li")
     controls = page.locator(".controls")
@@ -35,10 +39,14 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
         controls.get_by_text(say(key), exact=True).locator("visible=true").click()
 
     def number(key):
-        return page.get_by_label(f"number input for {say(key)}", exact=True).locator("visible=true")
+        return page.get_by_label(f"number input for {say(key)}", exact=True).locator(
+            "visible=true"
+        )
 
     # A second run is laid over the first.
-    expect(named(page, "live-pace").filter(has_text=say("live_planned"))).to_have_count(1)
+    expect(named(page, "live-pace").filter(has_text=say("live_planned"))).to_have_count(
+        1
+    )
     press("live_run")
     expect(runs).to_have_text([re.compile(f"1 · pre-norm, 1 \\+ 1 layers.*{ENDED}")])
     expect(page.locator(".answers tbody tr")).to_have_count(4)
@@ -46,8 +54,12 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     order("train_order_post")
     page.wait_for_url("**live_order=post**")
     press("live_run")
-    expect(runs).to_have_text([re.compile("^ *1 · pre-norm"), re.compile(f"2 · post-norm.*{ENDED}")])
-    expect(named(page, "live-progress").filter(has_text=re.compile("^[12] · (pre|post)"))).to_have_count(2)
+    expect(runs).to_have_text(
+        [re.compile("^ *1 · pre-norm"), re.compile(f"2 · post-norm.*{ENDED}")]
+    )
+    expect(
+        named(page, "live-progress").filter(has_text=re.compile("^[12] · (pre|post)"))
+    ).to_have_count(2)
 
     # A preset sets what is folded away too; the fold was open, as the address asked for a seed.
     seed = page.get_by_label(say("train_seed")).locator("visible=true")
@@ -58,7 +70,10 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     expect(seed).to_have_count(0)
     press("live_try_warm")
     said = asked(page)
-    assert (said["live_order"], said["live_warmup"]) == ("post", "100") and "live_seed" not in said
+    assert (said["live_order"], said["live_warmup"]) == (
+        "post",
+        "100",
+    ) and "live_seed" not in said
     fold.click()
     expect(seed).to_have_value("1")
 
@@ -82,13 +97,16 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     chosen = page.locator("tr.chosen")
     expect(named(page, "recorded-runs").first).to_be_visible()
     expect(rows).to_have_count(3)
-    page.get_by_role("combobox", name=say("recorded_run"), exact=True).locator("visible=true").click()
+    page.get_by_role("combobox", name=say("recorded_run"), exact=True).locator(
+        "visible=true"
+    ).click()
     page.get_by_role("option").nth(1).click()
     expect(chosen).to_have_count(1)
     page.wait_for_url("**recorded_run=**")
     idle(page)
     page.locator(".recorded-runs .plot").evaluate(
-        "box => box.emit('plotly_click', {points: [{data: {customdata: ['pre-600-0.03-0']}}]})")
+        "box => box.emit('plotly_click', {points: [{data: {customdata: ['pre-600-0.03-0']}}]})"
+    )
     page.wait_for_url("**recorded_run=pre-600-0.03-0**")
     expect(chosen).to_contain_text("pre-norm")
     page.locator("label").filter(has_text=say("recorded_question_parts")).click()

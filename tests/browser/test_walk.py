@@ -16,7 +16,9 @@ from xformer.ui.page import TABS
 
 HERE = Path(__file__).parent
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
-REACH = HERE.joinpath("reach.js").read_text(encoding="utf-8").split("export default ")[1]
+REACH = (
+    HERE.joinpath("reach.js").read_text(encoding="utf-8").split("export default ")[1]
+)
 
 # Of what is in sight below a selector: a sentence for each rule of axe-core that is broken, and serious or critical.
 # Contrasts are measured by `unreadable`.
@@ -60,21 +62,35 @@ FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
 HIGH = {
     "sentiment": (".judged .verdict", 100, 290),
     "positions": (".block.pos-result [lang=es].large", 100, 200),
-    "principles": (".first-scores table", 100, 200)}
+    "principles": (".first-scores table", 100, 200),
+}
 # What ends on the first screen, at the desk and on the phone.
 ENDS = {
     "sentiment": (".block.effects .review", None),
-    "positions": (".block.pos-result [lang=es].large", ".block.pos-result [lang=es].large"),
-    "principles": (".first-scores tbody", ".first-scores tbody")}
+    "positions": (
+        ".block.pos-result [lang=es].large",
+        ".block.pos-result [lang=es].large",
+    ),
+    "principles": (".first-scores tbody", ".first-scores tbody"),
+}
 
 # What stands still below what comes when a part opens.
 BELOW = {
     ("decoding", 2): [".of-yours > .free", ".of-yours > .form", ".distribution"],
     ("decoding", 3): [".of-layers > :nth-child(5)", ".of-lens"],
     ("pairs", 1): [".three-maps", ".block.about"],
-    ("positions", 1): [".experiment .controls", ".block.pos-before", ".block.pos-after"],
+    ("positions", 1): [
+        ".experiment .controls",
+        ".block.pos-before",
+        ".block.pos-after",
+    ],
     ("training", 3): [".block.live-pace", ".block.about"],
-    ("training", 4): [".block.recorded-runs", ".block.recorded-depths", ".row:has(.block.recorded-runs) ~ .tables"]}
+    ("training", 4): [
+        ".block.recorded-runs",
+        ".block.recorded-depths",
+        ".row:has(.block.recorded-runs) ~ .tables",
+    ],
+}
 MOST = 10  # pixels by which it may move
 
 
@@ -102,17 +118,29 @@ class Walk:
         before = button.evaluate(CLICK, below)
         idle(self.page)
         after = self.page.evaluate("tops()")
-        moved = {one: (was, now) for one, was, now in zip(below, before, after, strict=True) if abs(was - now) > MOST}
+        moved = {
+            one: (was, now)
+            for one, was, now in zip(below, before, after, strict=True)
+            if abs(was - now) > MOST
+        }
         self.note(place, "moves when answers come", moved)
 
     def look_at_tab(self, tab, highest, picture):
         """What is asked of a tab as it opens: its name is in one line, and what it is for in the first screen."""
         box = self.page.locator(f"[role=tab][data-tab-id={tab}]").bounding_box()
-        self.note(tab, "its name is out of sight", box["x"] < -1 or box["x"] + box["width"] > self.width + 1)
-        content = self.page.locator("[role=tabpanel]:visible > *").first.bounding_box()["y"]
+        self.note(
+            tab,
+            "its name is out of sight",
+            box["x"] < -1 or box["x"] + box["width"] > self.width + 1,
+        )
+        content = self.page.locator("[role=tabpanel]:visible > *").first.bounding_box()[
+            "y"
+        ]
         self.note(tab, f"begins below {highest}", content > highest and content)
         begins = self.page.evaluate(FIRST, PICTURES[tab])
-        self.note(tab, f"its picture begins below {picture}", begins > picture and begins)
+        self.note(
+            tab, f"its picture begins below {picture}", begins > picture and begins
+        )
         self.note(tab, "is scrolled", self.page.evaluate("scrollY"))
         if tab in HIGH:
             self.look_at_first_screen(tab, self.width < 640)
@@ -122,13 +150,25 @@ class Walk:
         top = self.page.get_by_role("tabpanel").bounding_box()["y"]
         selector, *most = HIGH[tab]
         begins = self.page.locator(selector).first.bounding_box()["y"] - top
-        self.note(tab, f"{selector} begins below {most[phone]}", begins >= most[phone] and begins)
+        self.note(
+            tab,
+            f"{selector} begins below {most[phone]}",
+            begins >= most[phone] and begins,
+        )
         if ENDS[tab][phone] is not None:
             box = self.page.locator(ENDS[tab][phone]).last.bounding_box()
             below = box["y"] + box["height"] - top
             right = box["x"] + box["width"]
-            self.note(tab, f"{ENDS[tab][phone]} ends below the first screen", below >= self.height - 100 and below)
-            self.note(tab, f"{ENDS[tab][phone]} ends beyond the screen", right > self.width and right)
+            self.note(
+                tab,
+                f"{ENDS[tab][phone]} ends below the first screen",
+                below >= self.height - 100 and below,
+            )
+            self.note(
+                tab,
+                f"{ENDS[tab][phone]} ends beyond the screen",
+                right > self.width and right,
+            )
 
     def look_at_panels(self, tab, menu):
         """What opens over a tab hides what lies below it."""
@@ -149,7 +189,11 @@ class Walk:
 
     def look_at_part(self, place, tallest):
         """What is asked of each part: reached by key, named, no wider or higher than it may be, and readable."""
-        self.note(place, "cannot be reached or has no name", self.page.evaluate(f"({REACH})()"))
+        self.note(
+            place,
+            "cannot be reached or has no name",
+            self.page.evaluate(f"({REACH})()"),
+        )
         high = self.page.evaluate("document.body.scrollHeight")
         self.note(place, f"is higher than {tallest}", high > tallest and high)
         if self.page.evaluate(UNFOLD):
@@ -157,13 +201,22 @@ class Walk:
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         self.note(place, f"is wider than {self.width}", wide > self.width and wide)
         self.note(place, "cannot be read", unreadable(self.page))
-        self.note(place, "is wrong for axe", self.page.evaluate(FINDINGS, ".tabs > .tabitem"))
+        self.note(
+            place, "is wrong for axe", self.page.evaluate(FINDINGS, ".tabs > .tabitem")
+        )
 
 
-@pytest.mark.parametrize(("path", "width", "height", "highest", "picture", "tallest"), [
-    ("/?__theme=light&", 1280, 800, 100, 240, 1400),
-    ("/es?__theme=dark&", 375, 812, 130, 380, 2400)], ids=["desk", "phone"])
-def test_nothing_is_wrong_anywhere(visit, learned_pairs, path, width, height, highest, picture, tallest):
+@pytest.mark.parametrize(
+    ("path", "width", "height", "highest", "picture", "tallest"),
+    [
+        ("/?__theme=light&", 1280, 800, 100, 240, 1400),
+        ("/es?__theme=dark&", 375, 812, 130, 380, 2400),
+    ],
+    ids=["desk", "phone"],
+)
+def test_nothing_is_wrong_anywhere(
+    visit, learned_pairs, path, width, height, highest, picture, tallest
+):
     english, spanish = learned_pairs[0]
     page = visit(f"{path}review=A+dull+film&text={quote(english)}", width=width)
     expect_spanish(page, spanish)
@@ -184,5 +237,7 @@ def test_nothing_is_wrong_anywhere(visit, learned_pairs, path, width, height, hi
     open_menu(page, say("menu"))
     idle(page)
     walk.note("the bar", "is wrong for axe", page.evaluate(FINDINGS, ".bar"))
-    walk.note("the tabs", "are wrong for axe", page.evaluate(FINDINGS, ".tabs > .tab-wrapper"))
+    walk.note(
+        "the tabs", "are wrong for axe", page.evaluate(FINDINGS, ".tabs > .tab-wrapper")
+    )
     assert not walk.found

@@ -10,14 +10,20 @@ from xformer.strings import ENGLISH
 say = ENGLISH.say
 
 
-def test_two_locked_words_are_one_click_from_all_heads_and_one_is_replaced_or_left_out(visit, learned_pairs):
-    page = visit("/?tab=attention&stack=encoder_self&text=The+dog+eats+the+bread.&lock=en2-en1")
+def test_two_locked_words_are_one_click_from_all_heads_and_one_is_replaced_or_left_out(
+    visit, learned_pairs
+):
+    page = visit(
+        "/?tab=attention&stack=encoder_self&text=The+dog+eats+the+bread.&lock=en2-en1"
+    )
     expect_spanish(page, learned_pairs[1][1])
     page.locator(".locked-word").get_by_role("button", name=say("link_open")).click()
     captions = page.locator(".word-link figcaption")
     both = page.locator(".drawer .contrasted")
     expect(captions).to_have_text(["eats → dog", "dog → eats"])
-    page.locator(".word-link").get_by_role("button", name=say("finder_where", layer=2, head=3)).first.click()
+    page.locator(".word-link").get_by_role(
+        "button", name=say("finder_where", layer=2, head=3)
+    ).first.click()
     page.wait_for_url(re.compile("[?&]head=3(&|$)"))
     expect(page.locator(".view .title")).to_contain_text("layer 2 of 2 · head 3 of 4")
     page.get_by_label(say("link_asks")).click()

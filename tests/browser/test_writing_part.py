@@ -17,7 +17,9 @@ def read(page, text):
 
 
 def expect_pieces(page, count):
-    expect(page.locator(".prose.writer-view")).to_have_attribute("data-pieces", str(count))
+    expect(page.locator(".prose.writer-view")).to_have_attribute(
+        "data-pieces", str(count)
+    )
 
 
 def test_a_text_is_read_written_on_given_a_rival_and_compared(visit, writer):
@@ -49,16 +51,31 @@ def test_a_text_is_read_written_on_given_a_rival_and_compared(visit, writer):
     idle(page)
     toggle.click()
     expect(view).to_have_attribute("data-pieces", re.compile(r"[4-9]|\d\d"))
-    toggle.evaluate("toggle => toggle.click()")  # which does nothing where the text has ended
+    # which does nothing where the text has ended
+    toggle.evaluate("toggle => toggle.click()")
     count = int(view.get_attribute("data-pieces"))
     idle(page)
-    assert int(view.get_attribute("data-pieces")) <= count + 1, "one piece was on its way"
-    again = visit("/?tab=sentiment&review_part=writer&lm_text=A+dull+film,+long+and+boring.&lm_place=3")
+    assert int(view.get_attribute("data-pieces")) <= count + 1, (
+        "one piece was on its way"
+    )
+    again = visit(
+        "/?tab=sentiment&review_part=writer&lm_text=A+dull+film,+long+and+boring.&lm_place=3"
+    )
     expect_pieces(again, len(writer.read(TEXT).tokens))
     expect(again.locator(".prose.writer-view")).to_have_attribute("data-place", "3")
     again.get_by_role("button", name=say("lm_two")).click()
-    for key, text in (("lm_first", TEXT), ("lm_second", "Boring dull a and long film.")):
+    for key, text in (
+        ("lm_first", TEXT),
+        ("lm_second", "Boring dull a and long film."),
+    ):
         type_into(again.get_by_label(say(key)), text)
-    again.locator(".block, button").get_by_text(say("lm_compare"), exact=True).last.click()
-    one, other = (writer.read(text, whole=True).total for text in (TEXT, "Boring dull a and long film."))
-    expect(again.locator(".likelier .verdict")).to_contain_text(f"{one - other:.2f} nats")
+    again.locator(".block, button").get_by_text(
+        say("lm_compare"), exact=True
+    ).last.click()
+    one, other = (
+        writer.read(text, whole=True).total
+        for text in (TEXT, "Boring dull a and long film.")
+    )
+    expect(again.locator(".likelier .verdict")).to_contain_text(
+        f"{one - other:.2f} nats"
+    )

@@ -20,13 +20,34 @@ from xformer.results import UserError
 from xformer.results.reviews import BEGINNINGS, GENERATIVE
 from xformer.strings import ENGLISH
 
-TOY = PretrainingRuns(steps=2, pretraining=2, layers=1, d_model=8, vocabulary=36, length=12, rows=4,
-                      precision="float32")
+TOY = PretrainingRuns(
+    steps=2,
+    pretraining=2,
+    layers=1,
+    d_model=8,
+    vocabulary=36,
+    length=12,
+    rows=4,
+    precision="float32",
+)
 GOOD = ("a fine film with warm people", "what a warm story")
 BAD = ("a dull film of cold people", "a cold story")
-TRAIN = [(label, f"{text} {i}") for i in range(20) for label, texts in enumerate((BAD, GOOD)) for text in texts]
+TRAIN = [
+    (label, f"{text} {i}")
+    for i in range(20)
+    for label, texts in enumerate((BAD, GOOD))
+    for text in texts
+]
 TEXTS = [f"{text} seen on day {i}" for i in range(30) for text in (*GOOD, *BAD)]
-SHAPE = {"vocab_size": 9, "d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.0, "max_length": 12}
+SHAPE = {
+    "vocab_size": 9,
+    "d_model": 8,
+    "n_heads": 2,
+    "n_layers": 1,
+    "d_ff": 16,
+    "dropout": 0.0,
+    "max_length": 12,
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +60,16 @@ def study(folder):
     return pretraining.Study(TOY, TEXTS, TRAIN, TRAIN[:6], folder / "what")
 
 
-def test_every_run_is_made_once_and_the_same_command_goes_on(folder, study, monkeypatch):
+def test_every_run_is_made_once_and_the_same_command_goes_on(
+    folder, study, monkeypatch
+):
     """Three seeds at a hundredth of the labels, of each way to learn; interrupted after two runs."""
-    grid = [(share, seed, kind) for share, seed, kind in pretraining.GRID if share == 0.01]
-    assert {seed for _, seed, _ in grid} == {0, 1, 2} and {kind for *_, kind in grid} == {*BEGINNINGS, *GENERATIVE}
+    grid = [
+        (share, seed, kind) for share, seed, kind in pretraining.GRID if share == 0.01
+    ]
+    assert {seed for _, seed, _ in grid} == {0, 1, 2} and {
+        kind for *_, kind in grid
+    } == {*BEGINNINGS, *GENERATIVE}
     monkeypatch.setattr(pretraining, "GRID", grid)
     out = folder / "what.json"
     making = pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)
@@ -51,10 +78,21 @@ def test_every_run_is_made_once_and_the_same_command_goes_on(folder, study, monk
     assert [*read_pretraining(out).runs] == first
     rest = [*pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)]
     kept = read_pretraining(out)
-    assert [*kept.runs] == [*first, *rest] and [(one.share, one.seed, one.kind) for one in kept.runs] == grid
-    assert kept.about["all_labels"] == 80 and kept.about["unlabelled"] == 2 * 4 and kept.about["held_out"] == 6
-    assert all(one.labels == 2 and math.isfinite(one.loss) and 0 <= one.accuracy <= 1 for one in kept.runs)
-    assert [*pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)] == [], "all are there"
+    assert [*kept.runs] == [*first, *rest] and [
+        (one.share, one.seed, one.kind) for one in kept.runs
+    ] == grid
+    assert (
+        kept.about["all_labels"] == 80
+        and kept.about["unlabelled"] == 2 * 4
+        and kept.about["held_out"] == 6
+    )
+    assert all(
+        one.labels == 2 and math.isfinite(one.loss) and 0 <= one.accuracy <= 1
+        for one in kept.runs
+    )
+    assert [*pretraining.record(TOY, TEXTS, TRAIN, TRAIN[:6], out)] == [], (
+        "all are there"
+    )
     with pytest.raises(UserError, match="made with other options"):
         next(pretraining.record(replace(TOY, steps=3), TEXTS, TRAIN, TRAIN[:6], out))
 
@@ -62,35 +100,57 @@ def test_every_run_is_made_once_and_the_same_command_goes_on(folder, study, monk
 def test_only_the_beginning_differs(study, monkeypatch):
     """Before the first step, classifiers of a seed differ in their embeddings and layers alone; those are what the
     pre-trained model has."""
-    monkeypatch.setattr(pretraining.Learner, "steps", lambda self: iter([type("Made", (), {"loss": 1.0})]))
-    monkeypatch.setattr(pretraining.Learner, "__init__", lambda self, task, options, device: setattr(
-        self, "average", type("None", (), {"swap": lambda self: None})()))
-    begun = {kind: study.fit("classifier", study.train, 1, 5, kind)[0].state_dict()
-             for kind in ("", "language", "autoencoder")}
+    monkeypatch.setattr(
+        pretraining.Learner,
+        "steps",
+        lambda self: iter([type("Made", (), {"loss": 1.0})]),
+    )
+    monkeypatch.setattr(
+        pretraining.Learner,
+        "__init__",
+        lambda self, task, options, device: setattr(
+            self, "average", type("None", (), {"swap": lambda self: None})()
+        ),
+    )
+    begun = {
+        kind: study.fit("classifier", study.train, 1, 5, kind)[0].state_dict()
+        for kind in ("", "language", "autoencoder")
+    }
     for name, drawn in begun[""].items():
         for kind in ("language", "autoencoder"):
             learned = study.learned[kind]["weights"].get(name)
             found = begun[kind][name]
             is_learned = name.startswith(("embedding.", "encoder."))
             assert torch.equal(found, learned if is_learned else drawn), (kind, name)
-    assert not torch.equal(begun[""]["embedding.weight"], begun["language"]["embedding.weight"])
+    assert not torch.equal(
+        begun[""]["embedding.weight"], begun["language"]["embedding.weight"]
+    )
 
 
-def test_two_language_models_differ_in_more_than_the_beginning_as_the_page_says(study, monkeypatch):
+def test_two_language_models_differ_in_more_than_the_beginning_as_the_page_says(
+    study, monkeypatch
+):
     made = []
     fit = study.fit
-    monkeypatch.setattr(study, "fit", lambda *what: made.append((what, fit(*what))) or made[-1][1])
+    monkeypatch.setattr(
+        study, "fit", lambda *what: made.append((what, fit(*what))) or made[-1][1]
+    )
     for kind in (*BEGINNINGS, "two"):
         study.run(kind, 0.2, 0)
     weights = [sum(one.numel() for one in model.parameters()) for _, (model, _) in made]
     first = weights[0]
     second, third = weights[-2:]
     assert [kind for (kind, *_), _ in made] == ["classifier"] * 3 + ["language"] * 2
-    assert {steps for (_, _, steps, *_), _ in made[:3]} == {TOY.steps} and len({*weights[:3]}) == 1
+    assert {steps for (_, _, steps, *_), _ in made[:3]} == {TOY.steps} and len(
+        {*weights[:3]}
+    ) == 1
     assert {steps for (_, _, steps, *_), _ in made[3:]} == {TOY.steps // 2}
     assert second == third and 1.8 < (second + third) / first < 2.2
     text = ENGLISH.texts["shares_text"]
-    assert "classifiers differ in what they begin with, and in nothing else. The others are two language models" in text
+    assert (
+        "classifiers differ in what they begin with, and in nothing else. The others are two language models"
+        in text
+    )
     assert "another loss, twice the weights and half of the steps for each" in text
 
 
@@ -98,12 +158,16 @@ def test_an_autoencoder_writes_from_one_vector_alone():
     """Texts of the same pieces in another order have other vectors; the same vector is written the same, whatever the
     pieces before: changing a piece changes what is written at every place, but through the vector only."""
     torch.manual_seed(0)
-    model = pretraining.Autoencoder(ClassifierConfig(**SHAPE, pooling="mean", causal=True)).eval()
+    model = pretraining.Autoencoder(
+        ClassifierConfig(**SHAPE, pooling="mean", causal=True)
+    ).eval()
     text = torch.tensor([[BOS, 5, 6, 7, 8]])
     whole = model(text)
     monkey = torch.randn(1, 8)
     model.pooling.forward = lambda states, real: (monkey, None)
-    assert torch.equal(model(text), model(torch.tensor([[BOS, 8, 8, 4, 4]]))), "nothing passes by the vector"
+    assert torch.equal(model(text), model(torch.tensor([[BOS, 8, 8, 4, 4]]))), (
+        "nothing passes by the vector"
+    )
     assert not torch.allclose(whole, model(text))
 
 
@@ -129,20 +193,57 @@ def test_bayes_rule_by_hand():
 
 
 def test_the_command_says_what_is_missing_and_what_is_broken(tmp_path, capsys):
-    assert main(["study", "pretraining", "--data", str(tmp_path), "--out", str(tmp_path / "x.json")]) == 2
-    assert "There is no imdb-train.tsv or imdb-train.tsv.xz in" in capsys.readouterr().err
-    for text in ("", "{}", json.dumps({"about": {}, "runs": [{"kind": "two"}]}), json.dumps(
-            {"about": {}, "runs": [{"kind": "two", "share": 1, "seed": 0, "labels": 1, "accuracy": "x", "loss": 0,
-                                    "seconds": 1}]})):
+    assert (
+        main(
+            [
+                "study",
+                "pretraining",
+                "--data",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "x.json"),
+            ]
+        )
+        == 2
+    )
+    assert (
+        "There is no imdb-train.tsv or imdb-train.tsv.xz in" in capsys.readouterr().err
+    )
+    for text in (
+        "",
+        "{}",
+        json.dumps({"about": {}, "runs": [{"kind": "two"}]}),
+        json.dumps(
+            {
+                "about": {},
+                "runs": [
+                    {
+                        "kind": "two",
+                        "share": 1,
+                        "seed": 0,
+                        "labels": 1,
+                        "accuracy": "x",
+                        "loss": 0,
+                        "seconds": 1,
+                    }
+                ],
+            }
+        ),
+    ):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(UserError, match=r"x\.json"):
             read_pretraining(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize("reads", [read, read_pretraining])
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()],
-                         ids=["pipe", "device", "folder"])
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()],
+    ids=["pipe", "device", "folder"],
+)
 def test_a_file_of_runs_that_is_none_is_not_read(tmp_path, reads, make):
     make(tmp_path / "runs.json")
-    with pytest.raises(UserError, match=r"The file runs.json .* is missing or broken; make it again"):
+    with pytest.raises(
+        UserError, match=r"The file runs.json .* is missing or broken; make it again"
+    ):
         reads(tmp_path / "runs.json")

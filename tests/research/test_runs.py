@@ -14,11 +14,19 @@ from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.training.tasks import guess
 
-TOY = StudyRuns(steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60)
+TOY = StudyRuns(
+    steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60
+)
 CPU = torch.device("cpu")
 # Of seed 0: the run that breaks, one with few pairs, one without a part. Of seed 1: the first of them.
-ASKED = [[courses.RISING, replace(courses.WHOLE, pairs=3), replace(courses.WHOLE, without="residual")],
-         [replace(courses.RISING, seed=1)]]
+ASKED = [
+    [
+        courses.RISING,
+        replace(courses.WHOLE, pairs=3),
+        replace(courses.WHOLE, without="residual"),
+    ],
+    [replace(courses.RISING, seed=1)],
+]
 
 
 def test_guessing_by_frequency_costs_the_entropy_of_the_pieces():
@@ -29,29 +37,44 @@ def test_guessing_by_frequency_costs_the_entropy_of_the_pieces():
 
 def test_short_pairs_are_short_on_both_sides():
     pairs = [("a b", "a b"), ("a b c", "a"), ("a", "a b c d e"), ("b", "c")]
-    assert runs.short(pairs, 2, 9) == [("a b", "a b"), ("b", "c")] and len(runs.short(pairs, 2, 1)) == 1
+    assert (
+        runs.short(pairs, 2, 9) == [("a b", "a b"), ("b", "c")]
+        and len(runs.short(pairs, 2, 1)) == 1
+    )
 
 
 @pytest.mark.slow
-def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(tmp_path, monkeypatch):
+def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
+    tmp_path, monkeypatch
+):
     out = tmp_path / "runs.json"
     monkeypatch.setattr(courses, "of_seed", lambda seed: ASKED[seed])
     making = runs.record(TOY, PAIRS, PAIRS, out, CPU)
     first = next(making)
     making.close()
-    assert first.ended == "cut" and [one.ended for one in courses.read(out).courses] == ["cut"]
+    assert first.ended == "cut" and [
+        one.ended for one in courses.read(out).courses
+    ] == ["cut"]
     made = [*runs.record(TOY, PAIRS, PAIRS, out, CPU)]
     kept = courses.read(out)
-    assert [one.ended for one in kept.courses] == ["finished"] * 3 and kept.about["layers"] == 1
+    assert [one.ended for one in kept.courses] == ["finished"] * 3 and kept.about[
+        "layers"
+    ] == 1
     assert [courses.kind_of(one) for one in kept.courses] == ASKED[0]
     assert [one.settings.layers for one in kept.courses] == [1] * 3
     assert [*runs.record(TOY, PAIRS, PAIRS, out, CPU)] == [], "all are there"
     last = made[-1]
     assert last.step == (1, 2, 3, 4) and [step for step, _, _ in last.scores] == [2, 4]
-    assert last.rate[0] == pytest.approx(last.settings.peak / 200, rel=1e-3), "the first step of the warm-up"
+    assert last.rate[0] == pytest.approx(last.settings.peak / 200, rel=1e-3), (
+        "the first step of the warm-up"
+    )
     assert len(last.held_out) == 2 and [len(norms) for norms in last.depths] == [2, 2]
-    assert last.depths[0] != last.depths[1] and all(norm > 0 for norms in last.depths for norm in norms)
-    assert [*runs.record(replace(TOY, seed=1), PAIRS, PAIRS, out, CPU)], "those of another seed stand beside them"
+    assert last.depths[0] != last.depths[1] and all(
+        norm > 0 for norms in last.depths for norm in norms
+    )
+    assert [*runs.record(replace(TOY, seed=1), PAIRS, PAIRS, out, CPU)], (
+        "those of another seed stand beside them"
+    )
     assert [one.settings.seed for one in courses.read(out).courses] == [0, 0, 0, 1]
     with pytest.raises(UserError, match="made with other options"):
         next(runs.record(replace(TOY, steps=5), PAIRS, PAIRS, out, CPU))
@@ -63,9 +86,33 @@ def test_without_short_pairs_nothing_can_be_studied(tmp_path):
 
 
 def test_the_command_says_what_is_missing(tmp_path, capsys):
-    assert main(["study", "runs", "--data", str(tmp_path), "--out", str(tmp_path / "x.json")]) == 2
+    assert (
+        main(
+            [
+                "study",
+                "runs",
+                "--data",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "x.json"),
+            ]
+        )
+        == 2
+    )
     assert "There is no train.tsv or train.tsv.xz in" in capsys.readouterr().err
     for name in ("train", "dev"):
         (tmp_path / f"{name}.tsv").write_text("one two three four five six\tuno\n")
-    assert main(["study", "runs", "--data", str(tmp_path), "--out", str(tmp_path / "x.json")]) == 2
+    assert (
+        main(
+            [
+                "study",
+                "runs",
+                "--data",
+                str(tmp_path),
+                "--out",
+                str(tmp_path / "x.json"),
+            ]
+        )
+        == 2
+    )
     assert "no pair of at most 5 English words" in capsys.readouterr().err

@@ -20,7 +20,9 @@ from xformer.ui.components import SCRIPTS
 def models(tiny_checkpoint, other_checkpoint, generation_checkpoints):
     """The models of `served`."""
     others = {"other-shape": other_checkpoint, **generation_checkpoints}
-    with closing(Models(Service.open(tiny_checkpoint, "cpu"), others, "cpu")) as running:
+    with closing(
+        Models(Service.open(tiny_checkpoint, "cpu"), others, "cpu")
+    ) as running:
         yield running
 
 
@@ -29,7 +31,10 @@ def pages(models, measured_classifier, tiny_writer):
     """The pages of `served` in both languages, laid out."""
     reviews = SentimentService.open(measured_classifier, "cpu")
     writer = Writer.open(tiny_writer, "cpu")
-    return {language.code: laid_out(models, reviews, language, writer=writer) for language in (ENGLISH, SPANISH)}
+    return {
+        language.code: laid_out(models, reviews, language, writer=writer)
+        for language in (ENGLISH, SPANISH)
+    }
 
 
 @pytest.fixture(scope="session")
@@ -48,12 +53,15 @@ def bare(chromium):
             name = route.request.url.rpartition("/")[2]
             if not name:
                 return route.fulfill(body=html, content_type="text/html; charset=utf-8")
-            return route.fulfill(path=SCRIPTS[name], content_type="text/javascript; charset=utf-8")
+            return route.fulfill(
+                path=SCRIPTS[name], content_type="text/javascript; charset=utf-8"
+            )
 
         pages.append(chromium.new_page())
         pages[-1].route("http://scripts.test/**", answer)
         pages[-1].goto("http://scripts.test/")
         return pages[-1]
+
     yield show
     for page in pages:
         page.close()
@@ -75,7 +83,9 @@ def components(pages):
 
 @pytest.fixture(scope="session")
 def bench_page(chromium):
-    context = counting(chromium.new_context(reduced_motion="reduce", accept_downloads=True))
+    context = counting(
+        chromium.new_context(reduced_motion="reduce", accept_downloads=True)
+    )
     page = context.new_page()
     page.set_default_timeout(patience())
     yield page
@@ -86,15 +96,20 @@ def bench_page(chromium):
 def bench(bench_page, files, components):
     """`bench.mount(name, value)` puts a component on an empty page; at the end nothing may have gone wrong there."""
     wrong = []
-    note = {"pageerror": lambda error: wrong.append(error.stack or str(error)),
-            "console": lambda message: message.type == "error" and wrong.append(message.text)}
+    note = {
+        "pageerror": lambda error: wrong.append(error.stack or str(error)),
+        "console": lambda message: (
+            message.type == "error" and wrong.append(message.text)
+        ),
+    }
     for event, call in note.items():
         bench_page.on(event, call)
     yield benches.Bench(bench_page, files, components)
     for event, call in note.items():
         bench_page.remove_listener(event, call)
     if bench_page.url != "about:blank":
-        bench_page.evaluate("localStorage.clear()")  # which another page of this test finds
+        # which another page of this test finds
+        bench_page.evaluate("localStorage.clear()")
     assert not wrong
 
 
@@ -107,7 +122,9 @@ def traced(models):
 @pytest.fixture(scope="session")
 def attention(models, pages, traced):
     """`attention(text, language, **values)`: what the Attention tab draws where its controls hold these values."""
+
     def draw(text="The cat sleeps.", language=ENGLISH, **values):
         pictures = pages[language.code].pictures["attention"]
         return shown(pictures, models.default, language, trace=traced(text), **values)
+
     return draw

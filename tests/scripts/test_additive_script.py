@@ -15,8 +15,13 @@ from tests.pages import shown
 def answer(made, models, learned_pairs):
     """`answer(step)`: what the tab draws for the first pair at a step, from 1."""
     trace = models.default.trace(*learned_pairs[0])
-    return lambda step: shown(made.pictures["additive"], models, trace=trace, additive_open=True,
-                              additive_step=step)["additive"]
+    return lambda step: shown(
+        made.pictures["additive"],
+        models,
+        trace=trace,
+        additive_open=True,
+        additive_step=step,
+    )["additive"]
 
 
 @pytest.mark.parametrize("width", [1280, 375])
@@ -48,9 +53,13 @@ def test_what_lifts_the_score_of_a_piece_above_the_mean_adds_up(bench, answer):
     inside = np.tanh(np.array(drawn["q"][1]) + np.array(drawn["k"]))
     lifts = np.array(drawn["w"]) * (inside[-1] - inside.mean(axis=0))
     largest = sorted(lifts, key=abs, reverse=True)[:6]
-    numbers = [float(one.replace("−", "-")) for one in
-               picture.locator(".products tr td:last-child").all_text_contents()]
-    assert numbers == pytest.approx([*largest, sum(lifts) - sum(largest), sum(lifts)], abs=0.0015)
+    numbers = [
+        float(one.replace("−", "-"))
+        for one in picture.locator(".products tr td:last-child").all_text_contents()
+    ]
+    assert numbers == pytest.approx(
+        [*largest, sum(lifts) - sum(largest), sum(lifts)], abs=0.0015
+    )
     assert not picture.told, "which the server need not know"
 
 
@@ -67,11 +76,18 @@ def test_the_file_has_a_row_for_each_number_and_each_score(bench, answer):
     keys = picture.locator("[data-key]").count()
     content, name = saved(bench.page, picture.save("CSV"))
     rows = list(csv.reader(io.StringIO(content.decode())))
-    assert name.startswith("after-") and "gru-attention" in rows[0][0] and len(rows) == 1 + keys * (16 + 1)
+    assert (
+        name.startswith("after-")
+        and "gru-attention" in rows[0][0]
+        and len(rows) == 1 + keys * (16 + 1)
+    )
     first = [row for row in rows[1:] if row[0] == rows[1][0]]
     total = sum(float(row[6]) for row in first[:16])
-    assert float(first[-1][6]) - total == pytest.approx(float(rows[-1][6]) - sum(
-        float(row[6]) for row in rows[1:] if row[0] == rows[-1][0] and row[2]), abs=1e-4), "one bias for all keys"
+    assert float(first[-1][6]) - total == pytest.approx(
+        float(rows[-1][6])
+        - sum(float(row[6]) for row in rows[1:] if row[0] == rows[-1][0] and row[2]),
+        abs=1e-4,
+    ), "one bias for all keys"
 
 
 def test_without_an_answer_nothing_is_left(bench, answer):

@@ -16,7 +16,9 @@ LATE = f"""async () => {{
 }}"""
 
 
-def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_the_script(bench):
+def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_the_script(
+    bench,
+):
     bench.open()
     bench.page.evaluate(LATE)
     field = bench.page.locator("textarea")

@@ -24,20 +24,26 @@ def figure(models, learned_pairs):
     """`figure(pair=0, teacher="own", language=ENGLISH)`: the towers, with the sizes of a pair."""
     service = models.default
     return lambda pair=0, teacher="own", language=ENGLISH: towers_of(
-        service, language, service.trace(*learned_pairs[pair]), teacher)
+        service, language, service.trace(*learned_pairs[pair]), teacher
+    )
 
 
 def braces(drawn, key):
     """The button that shows the lines of a block."""
-    return drawn.block.get_by_role("button", name=ENGLISH.say("arch_code", name=ENGLISH.say(key))).first
+    return drawn.block.get_by_role(
+        "button", name=ENGLISH.say("arch_code", name=ENGLISH.say(key))
+    ).first
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])
 def test_a_block_of_attention_opens_its_heads(bench, figure, language):
-    drawn = bench.open(language=language.code).mount("architecture", figure(language=language))
+    drawn = bench.open(language=language.code).mount(
+        "architecture", figure(language=language)
+    )
     block = drawn.locator("button[data-stack=encoder_self][data-layer='1']")
     expect(block).to_contain_text(language.say("arch_encoder_self"))
-    expect(block).to_contain_text(re.compile(r"4 × \d+ × \d+"))  # of the sentence on the page
+    # of the sentence on the page
+    expect(block).to_contain_text(re.compile(r"4 × \d+ × \d+"))
     bench.page.evaluate("document.body.style.minHeight = '3000px'; scrollTo(0, 300)")
     block.focus()
     bench.page.keyboard.press("Enter")
@@ -60,18 +66,25 @@ def test_the_towers_are_saved_with_a_row_for_each_box(bench, figure, tiny_checkp
     (corner, *columns), *rows = csv.reader(io.StringIO(content.decode()))
     assert corner.endswith(f" · tower · tiny-en-es {examine(tiny_checkpoint).identity}")
     assert columns == ["layer", "block", "output", "parameters", "weights"]
-    assert len(rows) == drawn.locator(".box").count() and ["Encoder", "Layer 1"] in [row[:2] for row in rows]
+    assert len(rows) == drawn.locator(".box").count() and ["Encoder", "Layer 1"] in [
+        row[:2] for row in rows
+    ]
 
 
 def test_the_towers_are_saved_whole_as_a_picture(bench, figure):
     drawn = bench.mount("architecture", figure())
     content, name = saved(bench.page, drawn.save("SVG"))
-    assert name.startswith("tiny") and b"<foreignObject" in content and b".architecture .box" in content
+    assert (
+        name.startswith("tiny")
+        and b"<foreignObject" in content
+        and b".architecture .box" in content
+    )
     content, name = saved(bench.page, drawn.save("PNG"))
     width, height = struct.unpack(">II", content[16:24])
     box = drawn.locator(".towers").bounding_box()
     assert width == 2 * (round(box["width"]) + 2 * MARGIN)
-    assert 0 <= height / 2 - box["height"] - 2 * MARGIN < 0.1 * box["height"] + 30  # and a line below
+    # and a line below
+    assert 0 <= height / 2 - box["height"] - 2 * MARGIN < 0.1 * box["height"] + 30
 
 
 def test_both_orders_of_normalisation_are_saved_as_a_picture(bench):
@@ -79,7 +92,11 @@ def test_both_orders_of_normalisation_are_saved_as_a_picture(bench):
     content, name = saved(bench.page, drawn.save("SVG"))
     assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
     content, name = saved(bench.page, drawn.save("PNG"))
-    assert name == "Post-norm-and-pre-norm.png" and content.startswith(b"\x89PNG") and len(content) > 10_000
+    assert (
+        name == "Post-norm-and-pre-norm.png"
+        and content.startswith(b"\x89PNG")
+        and len(content) > 10_000
+    )
 
 
 def test_the_classifier_is_saved_under_its_own_name(bench, measured_classifier):
@@ -87,10 +104,16 @@ def test_the_classifier_is_saved_under_its_own_name(bench, measured_classifier):
     content, name = saved(bench.page, drawn.save("CSV"))
     about = examine(measured_classifier)
     assert name == f"The-classifier-of-reviews-{about.name}.csv"
-    assert content.decode().split(",")[0].endswith(f" · tower · {about.name} {about.identity}")
+    assert (
+        content.decode()
+        .split(",")[0]
+        .endswith(f" · tower · {about.name} {about.identity}")
+    )
 
 
-def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(bench, figure):
+def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(
+    bench, figure
+):
     drawn = bench.mount("architecture", figure())
     panel = drawn.locator(".code-of")
     braces(drawn, "arch_cross").click()
@@ -125,19 +148,32 @@ def test_a_teachers_words_frame_the_boxes_and_stand_in_a_table(bench, figure, wi
     table = drawn.locator(".terms")
     expect(decoder.locator("h3")).to_have_text("y, the target sentence")
     expect(decoder.locator(".frame > .group:visible")).to_have_text(
-        ["Encoder, after the unit delay", "Predictor → hidden representation h", "Decoder → ỹ, h^Dec"])
+        [
+            "Encoder, after the unit delay",
+            "Predictor → hidden representation h",
+            "Decoder → ỹ, h^Dec",
+        ]
+    )
     predictor = decoder.locator(".frame:has(> .group:has-text('Predictor'))").first
     expect(predictor.locator("[data-box=cross] b")).to_have_text("Cross-attention")
-    expect(predictor.locator("[data-box=feed_forward]")).to_have_count(0)  # that is the decoder's
+    # that is the decoder's
+    expect(predictor.locator("[data-box=feed_forward]")).to_have_count(0)
     expect(decoder.locator(".none:visible")).to_have_text(
-        ["Latent variable: none enters here", "E: energy between ỹ and y"])
-    expect(table.locator("tr", has_text="DecoderLayer").first).to_contain_text("predictor module, then decoder module")
-    table.get_by_role("button", name=ENGLISH.say("arch_code", name="DecoderLayer")).click()
+        ["Latent variable: none enters here", "E: energy between ỹ and y"]
+    )
+    expect(table.locator("tr", has_text="DecoderLayer").first).to_contain_text(
+        "predictor module, then decoder module"
+    )
+    table.get_by_role(
+        "button", name=ENGLISH.say("arch_code", name="DecoderLayer")
+    ).click()
     expect(drawn.locator(".code-of")).to_contain_text("class DecoderLayer")
     expect_fits(bench.page, width)
 
 
-def test_another_teacher_groups_otherwise_and_without_one_there_are_no_frames(bench, figure):
+def test_another_teacher_groups_otherwise_and_without_one_there_are_no_frames(
+    bench, figure
+):
     drawn = bench.mount("architecture", figure(teacher="canziani"))
     drawn.show(figure(teacher="kak"))
     expect(drawn.locator(".frame > .group").first).to_contain_text("Master")
@@ -148,7 +184,11 @@ def test_another_teacher_groups_otherwise_and_without_one_there_are_no_frames(be
 def test_the_figure_is_saved_in_the_words_of_its_teacher(bench, figure):
     drawn = bench.mount("architecture", figure(teacher="kak"))
     text = saved(bench.page, drawn.save("SVG"))[0].decode()
-    assert "MasterDecoderWithMasking" in text and "Number of layers" in text and "data-taught" not in text
+    assert (
+        "MasterDecoderWithMasking" in text
+        and "Number of layers" in text
+        and "data-taught" not in text
+    )
     assert "SelfAttention" in saved(bench.page, drawn.save("CSV"))[0].decode()
 
 
@@ -158,7 +198,9 @@ def test_a_table_that_scrolls_is_whole_in_a_file(bench, figure):
     whole, seen = drawn.locator(".terms").evaluate(heights)
     text = saved(bench.page, drawn.save("SVG"))[0].decode()
     assert int(re.search(r'height="(\d+)"', text)[1]) >= whole > seen + 100
-    assert drawn.locator(".terms").evaluate(heights) == [whole, seen], "on the page it scrolls as before"
+    assert drawn.locator(".terms").evaluate(heights) == [whole, seen], (
+        "on the page it scrolls as before"
+    )
 
 
 def test_the_table_of_all_teachers_has_a_row_for_each_thing(bench):

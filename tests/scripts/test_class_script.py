@@ -21,17 +21,27 @@ ADDRESS = {"tab": "translate", "text": "The cat sleeps."}
 
 
 def unpacked(name):
-    return json.loads(zlib.decompress(base64.urlsafe_b64decode(name[1:] + "=" * (-(len(name) - 1) % 4))))
+    return json.loads(
+        zlib.decompress(
+            base64.urlsafe_b64decode(name[1:] + "=" * (-(len(name) - 1) % 4))
+        )
+    )
 
 
 @pytest.fixture
 def form(bench):
     """`form()`: what a teacher sees on a page that shows `ADDRESS`, at first or after a reload."""
+
     def opened(**how):
         bench.open(**how)
-        bench.page.evaluate("query => history.replaceState(null, '', `/?${query}`)", urlencode(ADDRESS))
-        bench.page.evaluate("navigator.clipboard.writeText = async text => { window.copiedText = text; }")
+        bench.page.evaluate(
+            "query => history.replaceState(null, '', `/?${query}`)", urlencode(ADDRESS)
+        )
+        bench.page.evaluate(
+            "navigator.clipboard.writeText = async text => { window.copiedText = text; }"
+        )
         return bench.mount("lessons", lessons.value("class", ENGLISH))
+
     return opened
 
 
@@ -68,19 +78,44 @@ def ask(form, number, text, check=None, **fields):
 def test_a_lesson_that_is_written_is_the_link_that_is_copied(form):
     teacher = form()
     teacher.block.get_by_label(say("class_name")).fill(f"A word {IMG}")
-    ask(teacher, 1, "Look at *one* word.", "stands_in", options="el, xyz", hint2=f"Read it. {IMG}")
+    ask(
+        teacher,
+        1,
+        "Look at *one* word.",
+        "stands_in",
+        options="el, xyz",
+        hint2=f"Read it. {IMG}",
+    )
     press(teacher.block, "class_add")
     expect(step(teacher, 2).get_by_label(say("class_step_text"))).to_be_focused()
     ask(teacher, 2, "Say what you think.", "open", ask=f"Why? {IMG}")
     link = copied(teacher)
-    expect(teacher.locator(".reply")).to_have_text(say("class_copied", characters=len(link)))
+    expect(teacher.locator(".reply")).to_have_text(
+        say("class_copied", characters=len(link))
+    )
     query = parse_qs(urlparse(link).query)
     assert [*query] == ["lesson"] and len(link) < 2_000
     made = unpacked(query["lesson"][0])
-    assert made == {"title": f"A word {IMG}", "language": "en", "steps": [
-        {"text": "Look at *one* word.", "address": ADDRESS,
-         "question": {"check": "stands_in", "options": ["el", "xyz"], "hints": [f"Read it. {IMG}"]}},
-        {"text": "Say what you think.", "address": ADDRESS, "question": {"check": "open", "ask": f"Why? {IMG}"}}]}
+    assert made == {
+        "title": f"A word {IMG}",
+        "language": "en",
+        "steps": [
+            {
+                "text": "Look at *one* word.",
+                "address": ADDRESS,
+                "question": {
+                    "check": "stands_in",
+                    "options": ["el", "xyz"],
+                    "hints": [f"Read it. {IMG}"],
+                },
+            },
+            {
+                "text": "Say what you think.",
+                "address": ADDRESS,
+                "question": {"check": "open", "ask": f"Why? {IMG}"},
+            },
+        ],
+    }
     assert len(links.read(query["lesson"][0][1:]).steps) == 2
     press(teacher.block, "class_play")
     teacher.page.wait_for_function("mounted[1].told.length")
@@ -99,7 +134,9 @@ def test_a_check_shows_the_fields_that_it_has_and_no_others(form):
     expect(one.get_by_label(say("class_field_options"))).to_be_hidden()
 
 
-def test_a_text_that_is_missing_or_too_long_is_told_at_its_field_and_nothing_is_copied(form):
+def test_a_text_that_is_missing_or_too_long_is_told_at_its_field_and_nothing_is_copied(
+    form,
+):
     teacher = form()
     teacher.block.get_by_label(say("class_name")).fill("A word")
     press(teacher.block, "class_copy", last=True)
@@ -115,20 +152,37 @@ def test_a_text_that_is_missing_or_too_long_is_told_at_its_field_and_nothing_is_
 
 def test_the_state_of_the_page_is_taken_with_the_name_of_its_tab(form):
     teacher = form()
-    expect(step(teacher, 1).locator(".state")).to_have_text("translate · The cat sleeps.")
-    query = urlencode({**ADDRESS, "tab": "attention", "model": "other", "__theme": "dark", "lesson": "class"})
-    teacher.page.evaluate("query => history.replaceState(null, '', `/?${query}`)", query)
+    expect(step(teacher, 1).locator(".state")).to_have_text(
+        "translate · The cat sleeps."
+    )
+    query = urlencode(
+        {
+            **ADDRESS,
+            "tab": "attention",
+            "model": "other",
+            "__theme": "dark",
+            "lesson": "class",
+        }
+    )
+    teacher.page.evaluate(
+        "query => history.replaceState(null, '', `/?${query}`)", query
+    )
     teacher.page.evaluate("""() => {
         const tab = Object.assign(document.createElement('button'), {role: 'tab', textContent: 'Attention'});
         tab.dataset.tabId = 'attention';
         document.body.append(tab); }""")
     press(step(teacher, 1), "class_take")
-    expect(step(teacher, 1).locator(".state")).to_have_text("Attention · The cat sleeps.")
+    expect(step(teacher, 1).locator(".state")).to_have_text(
+        "Attention · The cat sleeps."
+    )
     teacher.block.get_by_label(say("class_name")).fill("A word")
     ask(teacher, 1, "Look.")
     query = parse_qs(urlparse(copied(teacher)).query)
     assert query["model"] == ["other"]
-    assert unpacked(query["lesson"][0])["steps"][0]["address"] == {**ADDRESS, "tab": "attention"}
+    assert unpacked(query["lesson"][0])["steps"][0]["address"] == {
+        **ADDRESS,
+        "tab": "attention",
+    }
 
 
 def test_steps_change_places_and_the_draft_is_kept(form):
@@ -143,7 +197,10 @@ def test_steps_change_places_and_the_draft_is_kept(form):
     press(step(teacher, 1), "class_down")
     expect(texts.first).to_have_value("First.")
     teacher = form()
-    assert [one.input_value() for one in teacher.locator("[name=text]").all()] == ["First.", "Second."]
+    assert [one.input_value() for one in teacher.locator("[name=text]").all()] == [
+        "First.",
+        "Second.",
+    ]
     expect(step(teacher, 1).locator("[name=options]")).to_have_value("el, xyz")
     press(step(teacher, 2), "class_remove")
     teacher.page.once("dialog", lambda dialog: dialog.accept())
@@ -159,9 +216,15 @@ def test_a_long_lesson_is_a_file_that_another_page_opens(bench, form):
     for number in range(1, 9):
         if number > 1:
             press(teacher.block, "class_add")
-        ask(teacher, number, " ".join(f"{number * i * 7919 % 99_991:x}" for i in range(1, 79)))
+        ask(
+            teacher,
+            number,
+            " ".join(f"{number * i * 7919 % 99_991:x}" for i in range(1, 79)),
+        )
     press(teacher.block, "class_copy", last=True)
-    expect(teacher.locator(".reply")).to_contain_text(re.compile(r"would have \d+ characters"))
+    expect(teacher.locator(".reply")).to_contain_text(
+        re.compile(r"would have \d+ characters")
+    )
     expect_fits(bench.page, 375)
     with bench.page.expect_download() as offered:
         press(teacher.block, "class_save")
@@ -169,9 +232,10 @@ def test_a_long_lesson_is_a_file_that_another_page_opens(bench, form):
     content = Path(offered.value.path()).read_bytes()
     teacher.show(lessons.value("all", ENGLISH))
     teacher.block.get_by_label(say("class_open")).set_input_files(
-        {"name": "lesson.json", "mimeType": "application/json", "buffer": content})
+        {"name": "lesson.json", "mimeType": "application/json", "buffer": content}
+    )
     bench.page.wait_for_function("mounted[1].told.length")
-    (_, data), = teacher.told
+    ((_, data),) = teacher.told
     lesson, number = links.where(data["to"])
     assert number == 1 and len(lesson.steps) == 8 and lesson.title == {"en": "Long"}
     teacher.show(lessons.value(data["to"], ENGLISH))
@@ -183,20 +247,51 @@ def test_a_ready_lesson_is_one_link(form):
     teacher.block.get_by_label(say("class_ready")).select_option("probabilities")
     press(teacher.block, "class_copy")
     teacher.page.wait_for_function("window.copiedText")
-    assert urlparse(teacher.page.evaluate("window.copiedText")).query == "lesson=probabilities"
+    assert (
+        urlparse(teacher.page.evaluate("window.copiedText")).query
+        == "lesson=probabilities"
+    )
 
 
 @pytest.fixture
 def summary(bench):
     """The summary of a lesson of two steps, of which the first was answered."""
-    name = "~" + packed({"title": f"A word {IMG}", "language": "en", "steps": [
-        {"text": "Look.", "address": ADDRESS, "question": {"check": "stands_in", "options": ["el", "xyz"]}},
-        {"text": "Say.", "address": ADDRESS, "question": {"check": "open", "ask": f"Why? {IMG}"}}]})
+    name = "~" + packed(
+        {
+            "title": f"A word {IMG}",
+            "language": "en",
+            "steps": [
+                {
+                    "text": "Look.",
+                    "address": ADDRESS,
+                    "question": {"check": "stands_in", "options": ["el", "xyz"]},
+                },
+                {
+                    "text": "Say.",
+                    "address": ADDRESS,
+                    "question": {"check": "open", "ask": f"Why? {IMG}"},
+                },
+            ],
+        }
+    )
     bench.open()
-    bench.page.evaluate("query => history.replaceState(null, '', `/?${query}`)", urlencode(ADDRESS))
-    bench.page.evaluate("navigator.clipboard.writeText = async text => { window.copiedText = text; }")
+    bench.page.evaluate(
+        "query => history.replaceState(null, '', `/?${query}`)", urlencode(ADDRESS)
+    )
+    bench.page.evaluate(
+        "navigator.clipboard.writeText = async text => { window.copiedText = text; }"
+    )
     panel = bench.mount("lessons", lessons.value(f"{name}.1", ENGLISH))
-    panel.show({"at": f"{name}.1", "reply": {"right": True, "html": "<b>Yes.</b> It does.", "answer": f"el {IMG}"}})
+    panel.show(
+        {
+            "at": f"{name}.1",
+            "reply": {
+                "right": True,
+                "html": "<b>Yes.</b> It does.",
+                "answer": f"el {IMG}",
+            },
+        }
+    )
     return panel.show(lessons.value(f"{name}.3", ENGLISH))
 
 
@@ -212,15 +307,22 @@ def test_the_summary_holds_what_was_answered_and_is_copied(summary):
     assert not unreadable(summary.page)
 
 
-def test_a_printed_summary_takes_the_whole_page_and_nothing_else_is_on_it(bench, summary):
+def test_a_printed_summary_takes_the_whole_page_and_nothing_else_is_on_it(
+    bench, summary
+):
     bench.mount("spanish", "<p>What stands on the page</p>")
     bench.page.emulate_media(media="print")
     try:
-        assert bench.page.evaluate("""() => [...document.querySelectorAll('.gradio-container *')].filter(one =>
+        assert (
+            bench.page.evaluate("""() => [...document.querySelectorAll('.gradio-container *')].filter(one =>
             one.checkVisibility() && one.children.length === 0 && one.textContent.trim() &&
-            !one.closest('aside.lesson')).map(one => one.outerHTML.slice(0, 99))""") == []
+            !one.closest('aside.lesson')).map(one => one.outerHTML.slice(0, 99))""")
+            == []
+        )
         expect(summary.block.get_by_text("It does.")).to_be_visible()
-        expect(summary.block.get_by_role("button", name=say("summary_copy"))).to_be_hidden()
+        expect(
+            summary.block.get_by_role("button", name=say("summary_copy"))
+        ).to_be_hidden()
         width = bench.page.evaluate("innerWidth")
         assert summary.locator("aside").bounding_box()["width"] > 0.8 * width
     finally:

@@ -14,8 +14,14 @@ STATE = "export const state = {settled: true, waiting: {requests: new Map([[7, '
 def page(chromium):
     """A page that has nothing but a state."""
     page = evidence.trace(chromium.new_context()).new_page()
-    page.route("**/*", lambda route: route.fulfill(body="<p>Here</p>", content_type="text/html"))
-    page.route("**/state.js", lambda route: route.fulfill(body=STATE, content_type="text/javascript"))
+    page.route(
+        "**/*",
+        lambda route: route.fulfill(body="<p>Here</p>", content_type="text/html"),
+    )
+    page.route(
+        "**/state.js",
+        lambda route: route.fulfill(body=STATE, content_type="text/javascript"),
+    )
     page.goto("http://127.0.0.1/")
     yield page
     page.context.close()
@@ -24,7 +30,11 @@ def page(chromium):
 def test_it_is_a_picture_a_trace_and_what_the_page_waits_for(page, tmp_path):
     for folder in (tmp_path / "first", tmp_path / "second"):
         evidence.leave(SimpleNamespace(contexts=[page.context]), folder)
-        assert {path.name for path in folder.iterdir()} == {"page-1.json", "page-1.png", "trace-1.zip"}
+        assert {path.name for path in folder.iterdir()} == {
+            "page-1.json",
+            "page-1.png",
+            "trace-1.zip",
+        }
         waits = json.loads((folder / "page-1.json").read_text())
         assert waits == {"settled": True, "requests": ["translate"], "scripts": 1}
         evidence.begin(SimpleNamespace(contexts=[page.context]))

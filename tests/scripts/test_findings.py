@@ -7,7 +7,9 @@ from tests.browser.acts import measured_contrasts
 
 
 def test_a_text_that_is_too_pale(bare):
-    page = bare('<p style="color: #94a3b8; background: #fff">pale</p><p style="color: #000">dark</p>')
+    page = bare(
+        '<p style="color: #94a3b8; background: #fff">pale</p><p style="color: #000">dark</p>'
+    )
     pale, dark = measured_contrasts(page)
     assert (pale["text"], dark["text"]) == ("pale", "dark")
     assert pale["ratio"] == pytest.approx(2.56, abs=0.01) and dark["ratio"] == 21
@@ -15,9 +17,14 @@ def test_a_text_that_is_too_pale(bare):
 
 def test_a_line_below_a_text_is_not_behind_it(bare):
     line = "linear-gradient(#000, #000) bottom / 100% 4px no-repeat"
-    page = bare(f'<p style="color: #000; padding-bottom: 6px; background: {line}">above</p>'
-                 f'<p style="color: #000; background: {line}">on it</p>')
-    assert [(one["text"], one["ratio"]) for one in measured_contrasts(page)] == [("on it", 1), ("above", 21)]
+    page = bare(
+        f'<p style="color: #000; padding-bottom: 6px; background: {line}">above</p>'
+        f'<p style="color: #000; background: {line}">on it</p>'
+    )
+    assert [(one["text"], one["ratio"]) for one in measured_contrasts(page)] == [
+        ("on it", 1),
+        ("above", 21),
+    ]
 
 
 def test_a_field_without_a_name(bare):

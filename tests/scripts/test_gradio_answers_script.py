@@ -46,16 +46,24 @@ def bench(bare):
 
 def shown(bench, change, outputs):
     """What is let through of an answer, with which a change came while it was awaited."""
-    return bench.evaluate("""async ([change, outputs]) => {
+    return bench.evaluate(
+        """async ([change, outputs]) => {
         const answers = client.submit(1, []);
         const next = answers.next();
         for (const [id, name, data] of change) tell(id, name, data ?? null);
         waiting.at(-1)(outputs);
         return (await next).value.data.map(one => one === undefined ? 'left alone' : one);
-    }""", [change, outputs])
+    }""",
+        [change, outputs],
+    )
 
 
-OUTPUTS = ["head", {"__type__": "update", "value": 3, "maximum": 8}, "picture", "attention"]
+OUTPUTS = [
+    "head",
+    {"__type__": "update", "value": 3, "maximum": 8},
+    "picture",
+    "attention",
+]
 
 
 def test_an_answer_is_shown_where_nothing_was_changed_meanwhile(bench):
@@ -70,19 +78,39 @@ def test_what_the_page_changes_itself_keeps_no_answer_away(bench, name):
 def test_what_a_person_chose_while_an_answer_was_awaited_stays(bench):
     """And is offered what the answer offers."""
     assert shown(bench, [[11, "input"], [12, "input"]], OUTPUTS) == [
-        "left alone", {"__type__": "update", "maximum": 8}, "picture", "attention"]
+        "left alone",
+        {"__type__": "update", "maximum": 8},
+        "picture",
+        "attention",
+    ]
 
 
 def test_an_update_of_nothing_else_is_left_alone(bench):
-    assert shown(bench, [[12, "input"]], [None, {"__type__": "update", "value": 3}, None, None])[1] == "left alone"
+    assert (
+        shown(
+            bench,
+            [[12, "input"]],
+            [None, {"__type__": "update", "value": 3}, None, None],
+        )[1]
+        == "left alone"
+    )
 
 
 def test_what_the_browser_sets_as_a_person_acts_counts_as_chosen(bench):
-    assert shown(bench, [[21, "select", {"component_id": 20}]], OUTPUTS)[3] == "left alone"
+    assert (
+        shown(bench, [[21, "select", {"component_id": 20}]], OUTPUTS)[3] == "left alone"
+    )
 
 
 def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
-    assert shown(bench, [[20, "select"], [21, "gradio_tab_select", {"component_id": 20}]], OUTPUTS) == OUTPUTS
+    assert (
+        shown(
+            bench,
+            [[20, "select"], [21, "gradio_tab_select", {"component_id": 20}]],
+            OUTPUTS,
+        )
+        == OUTPUTS
+    )
 
 
 def test_a_text_that_is_pasted_stays_too(bench):
@@ -162,7 +190,8 @@ def test_an_answer_does_not_wait_while_something_is_dragged_or_held_down(bench):
 
 @pytest.mark.parametrize("write", ["redraw", "renew"])
 def test_what_is_written_anew_keeps_the_focus_where_the_same_is_there(bench, write):
-    assert bench.evaluate("""write => {
+    assert bench.evaluate(
+        """write => {
         const list = document.body.appendChild(document.createElement('div'));
         const words = names => names.map(name => `<button data-word="${name}">${name}</button>`).join('');
         const focused = [];
@@ -175,44 +204,69 @@ def test_what_is_written_anew_keeps_the_focus_where_the_same_is_there(bench, wri
         window[write](list, words(['el']));
         note();
         return focused;
-    }""", write) == [4, "gato", "none"]
+    }""",
+        write,
+    ) == [4, "gato", "none"]
 
 
 # Gradio's function of (the last step by request, a request, its next step), with those that it calls.
-STEPS = re.compile(r"function (\w+)\(\w,\w,\w\)\{\w\[\w\]\?\w\.data\.forEach.*?(?=function \w+\(\w,\w=\{\}\))",
-                   re.DOTALL)
+STEPS = re.compile(
+    r"function (\w+)\(\w,\w,\w\)\{\w\[\w\]\?\w\.data\.forEach.*?(?=function \w+\(\w,\w=\{\}\))",
+    re.DOTALL,
+)
 FIRST = [{"choices": ["one", "two"], "value": "two", "__type__": "update"}, None]
-THEN = [[["delete", ["choices"], None], ["delete", ["value"], None]], [["replace", [], "said"]]]
+THEN = [
+    [["delete", ["choices"], None], ["delete", ["value"], None]],
+    [["replace", [], "said"]],
+]
 
 
 def steps_shown(bench, client):
     """What a page that looks late sees of two steps of an answer, by the functions of a client's script."""
     functions = STEPS.search(client)
-    return bench.evaluate("""([functions, name, first, then]) => {
+    return bench.evaluate(
+        """([functions, name, first, then]) => {
         const step = Function(`${functions}; return ${name}`)(), last = {}, steps = [{data: first}, {data: then}];
         for (const one of steps) step(last, 'request', one);
         return steps.map(one => one.data);
-    }""", [functions[0], functions[1], FIRST, THEN])
+    }""",
+        [functions[0], functions[1], FIRST, THEN],
+    )
 
 
 def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
     """Which the page may not have looked at yet, where both came together. Gradio's own script changes it."""
-    (name, client), = [one for one in gradio_private.quick_scripts(".").items() if one[0].startswith("index")]
+    ((name, client),) = [
+        one
+        for one in gradio_private.quick_scripts(".").items()
+        if one[0].startswith("index")
+    ]
     after = [{"__type__": "update"}, "said"]
     assert steps_shown(bench, client) == [FIRST, after]
-    assert steps_shown(bench, (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")) == [[after[0], None], after]
+    assert steps_shown(
+        bench, (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")
+    ) == [[after[0], None], after]
 
 
 def test_gradios_own_search_visits_all_components_before_the_one_it_finds(bench):
     """Which is why assets/gradio_tree.js stands in its place."""
     search, _ = gradio_private.REPLACED["core"][0]
-    (found,) = [one for path in gradio_private.SCRIPTS.glob("core-*.js")
-                if (one := search.search(path.read_text(encoding="utf-8")))]
-    assert bench.evaluate("""([search, name]) => {
+    (found,) = [
+        one
+        for path in gradio_private.SCRIPTS.glob("core-*.js")
+        if (one := search.search(path.read_text(encoding="utf-8")))
+    ]
+    assert (
+        bench.evaluate(
+            """([search, name]) => {
         const find = Function(`${search}; return ${name}`)();
         let visits = 0;
         const node = id => ({get id() { visits++; return id; }});
         const root = {id: -1, children: Array.from({length: 200}, (_, id) => node(id))};
         for (let id = 0; id < 200; id++) find(root, id);
         return visits;
-    }""", [found[0], found[2]]) == 200 * 201 / 2
+    }""",
+            [found[0], found[2]],
+        )
+        == 200 * 201 / 2
+    )

@@ -27,13 +27,18 @@ def chosen(layer, head, add=False):
 
 def shown_heads(*heads):
     """The end of the description of the small maps, where these are marked."""
-    named = ", ".join(say("finder_where", layer=layer, head=head) for layer, head in heads)
+    named = ", ".join(
+        say("finder_where", layer=layer, head=head) for layer, head in heads
+    )
     return re.compile(rf" {re.escape(named)}\.$")
 
 
 def is_drawing(page, text):
-    return page.evaluate("""text => !new DOMParser().parseFromString(text, 'image/svg+xml')
-        .querySelector('parsererror')""", text)
+    return page.evaluate(
+        """text => !new DOMParser().parseFromString(text, 'image/svg+xml')
+        .querySelector('parsererror')""",
+        text,
+    )
 
 
 @pytest.fixture
@@ -44,9 +49,12 @@ def maps(bench, attention):
 def test_a_click_and_the_arrow_keys_choose_a_head(bench, maps):
     small = maps.locator("canvas")
     choose_map(bench.page, 1, 3)
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):  # beyond the last head there is none
+    # beyond the last head there is none
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):
         small.press(key)
-    assert maps.told == [chosen(*place) for place in ((1, 3), (2, 3), (2, 4), (2, 4), (1, 4))]
+    assert maps.told == [
+        chosen(*place) for place in ((1, 3), (2, 3), (2, 4), (2, 4), (1, 4))
+    ]
 
 
 def test_the_answer_says_which_head_is_marked_and_sends_no_maps(bench, maps, attention):
@@ -58,7 +66,9 @@ def test_the_answer_says_which_head_is_marked_and_sends_no_maps(bench, maps, att
     expect(maps.locator("canvas")).to_have_attribute("aria-label", shown_heads((1, 3)))
 
 
-def test_of_two_heads_clicked_one_after_the_other_the_second_stays(bench, maps, attention):
+def test_of_two_heads_clicked_one_after_the_other_the_second_stays(
+    bench, maps, attention
+):
     """The answer to the first click is long in coming: the page asks again for what is chosen."""
     choose_map(bench.page, 1, 2)
     choose_map(bench.page, 1, 3)
@@ -71,15 +81,21 @@ def test_of_two_heads_clicked_one_after_the_other_the_second_stays(bench, maps, 
     again = attention(layer=1, head=3, again=asked)["grid"]
     maps.show(again)
     expect(maps.locator("canvas")).to_have_attribute("aria-label", shown_heads((1, 3)))
-    assert bench.call("askAgain", again, asked, "cross", 1, 3) == asked, "and does not ask for ever"
+    assert bench.call("askAgain", again, asked, "cross", 1, 3) == asked, (
+        "and does not ask for ever"
+    )
 
 
 def test_maps_of_a_sentence_before_are_asked_for_again(bench, attention):
-    older, newer = (attention(text)["grid"] for text in ("The dog eats the bread.", "Good morning!"))
+    older, newer = (
+        attention(text)["grid"] for text in ("The dog eats the bread.", "Good morning!")
+    )
     if older["about"][0] > newer["about"][0]:
         older, newer = newer, older
     assert bench.call("askAgain", newer, "", *newer["about"][1:]) == ""
-    assert bench.call("askAgain", older, "", *older["about"][1:]).startswith(f"{newer['about'][0]},")
+    assert bench.call("askAgain", older, "", *older["about"][1:]).startswith(
+        f"{newer['about'][0]},"
+    )
 
 
 def test_heads_are_joined_by_shift(bench, maps, attention):
@@ -88,14 +104,18 @@ def test_heads_are_joined_by_shift(bench, maps, attention):
     joined = attention(heads=["cross.2.4"], show="mean", **click(maps.told[-1]))
     assert joined["heads"]["value"] == ["cross.2.4", "cross.1.2"]
     maps.show(joined["grid"])
-    expect(maps.locator("canvas")).to_have_attribute("aria-label", shown_heads((2, 4), (1, 2)))
+    expect(maps.locator("canvas")).to_have_attribute(
+        "aria-label", shown_heads((2, 4), (1, 2))
+    )
     maps.locator("canvas").press("Shift+Enter")
     assert maps.told[-1] == chosen(1, 2, add=True)
 
 
 def test_rollout_marks_no_head_that_it_does_not_use(bench, attention):
     maps = bench.mount("heads", attention(stack="encoder_self", show="rollout")["grid"])
-    expect(maps.locator("canvas")).to_have_attribute("aria-label", re.compile(rf"{say('grid_all')}\.$"))
+    expect(maps.locator("canvas")).to_have_attribute(
+        "aria-label", re.compile(rf"{say('grid_all')}\.$")
+    )
 
 
 def test_a_word_that_is_locked_in_one_map_is_marked_in_all(bench, attention):
@@ -105,7 +125,9 @@ def test_a_word_that_is_locked_in_one_map_is_marked_in_all(bench, attention):
     expect(locked).to_have_attribute("data-locked", "[]")
     view.locator(".token[data-row='0']").click()
     expect(locked).not_to_have_attribute("data-locked", "[]")
-    (left, above, wide, high), = bench.page.evaluate("JSON.parse(document.querySelector('canvas').dataset.locked)")
+    ((left, above, wide, high),) = bench.page.evaluate(
+        "JSON.parse(document.querySelector('canvas').dataset.locked)"
+    )
     assert (left, above) == (0, 0) and wide > 3 * high, "a row, from side to side"
 
 
@@ -113,24 +135,38 @@ def test_all_heads_are_saved_as_a_picture(bench, maps, tiny_checkpoint):
     expect(maps.locator("[data-save]")).to_have_count(2)
     content, name = saved(bench.page, maps.save("SVG"))
     drawing = content.decode()
-    assert name == "All-heads-Cross-attention-Spanish-looks-at-English.svg" and drawing.count("<image") == 2 * 4
-    assert f"tiny-en-es {examine(tiny_checkpoint).identity}" in drawing and ">H4<" in drawing and ">L2<" in drawing
+    assert (
+        name == "All-heads-Cross-attention-Spanish-looks-at-English.svg"
+        and drawing.count("<image") == 2 * 4
+    )
+    assert (
+        f"tiny-en-es {examine(tiny_checkpoint).identity}" in drawing
+        and ">H4<" in drawing
+        and ">L2<" in drawing
+    )
     assert is_drawing(bench.page, drawing)
     content, name = saved(bench.page, maps.save("PNG"))
-    assert name.endswith(".png") and content.startswith(b"\x89PNG") and len(content) > 5_000
+    assert (
+        name.endswith(".png")
+        and content.startswith(b"\x89PNG")
+        and len(content) > 5_000
+    )
 
 
 def test_on_a_phone_they_stand_in_a_strip_of_which_each_is_chosen(bench, attention):
     maps = bench.mount("heads", attention()["grid"], width=375)
     assert maps.locator(".maps").evaluate(
-        "strip => strip.scrollWidth > strip.clientWidth && strip.clientHeight < 120")
+        "strip => strip.scrollWidth > strip.clientWidth && strip.clientHeight < 120"
+    )
     choose_map(bench.page, 1, 3)
     choose_map(bench.page, 2, 4)
     assert maps.told == [chosen(1, 3), chosen(2, 4)]
     expect_fits(bench.page, 375)
 
 
-def test_a_picture_out_of_sight_is_brought_into_sight_when_a_head_is_chosen(bench, attention):
+def test_a_picture_out_of_sight_is_brought_into_sight_when_a_head_is_chosen(
+    bench, attention
+):
     view = bench.mount("view", attention()["picture"], height=500)
     bench.page.evaluate("document.body.style.paddingBottom = '3000px'")
     bench.page.mouse.wheel(0, 2000)

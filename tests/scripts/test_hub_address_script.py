@@ -8,19 +8,27 @@ from tests.browser.test_hub_address import HUB, SPACE
 from tests.chromium import patience
 from xformer.ui.components import VERSION
 
-CHANGE = "query => { history.replaceState(null, '', '?' + query); tell('addresschange'); }"
+CHANGE = (
+    "query => { history.replaceState(null, '', '?' + query); tell('addresschange'); }"
+)
 
 
 @pytest.fixture
 def framed(bench_page, files):
     """`framed(outer)`: a bare page with the scripts in a frame of a page at the address `outer`, and that page."""
-    bench_page.context.grant_permissions(["local-network-access"], origin="https://huggingface.co")
+    bench_page.context.grant_permissions(
+        ["local-network-access"], origin="https://huggingface.co"
+    )
     outside = bench_page.context.new_page()
     outside.set_default_timeout(patience())
 
     def open_frame(outer):
-        outside.route(lambda url: url.partition("?")[0] == outer.partition("?")[0],
-                      lambda route: route.fulfill(content_type="text/html", body=HUB.replace("ADDRESS", files)))
+        outside.route(
+            lambda url: url.partition("?")[0] == outer.partition("?")[0],
+            lambda route: route.fulfill(
+                content_type="text/html", body=HUB.replace("ADDRESS", files)
+            ),
+        )
         outside.goto(outer)
         page = outside.frame("space")
         page.locator("body[data-ready]").wait_for(state="attached")
@@ -33,8 +41,12 @@ def framed(bench_page, files):
 def told(outside):
     """What the framing page was told, in order, once what was posted before now is there."""
     outside.evaluate("new Promise(done => { setTimeout(done); })")
-    return [dict(parse_qsl(one["queryString"], strict_parsing=True)) if one["queryString"] else {}
-            for one in outside.evaluate("told")]
+    return [
+        dict(parse_qsl(one["queryString"], strict_parsing=True))
+        if one["queryString"]
+        else {}
+        for one in outside.evaluate("told")
+    ]
 
 
 def test_each_address_is_told_once_without_what_the_hub_adds(framed):
@@ -44,10 +56,14 @@ def test_each_address_is_told_once_without_what_the_hub_adds(framed):
     page.evaluate(CHANGE, "text=Hi.&tab=pairs&__theme=light&__sign=secret")
     page.evaluate("pageState.settled = true; tell('settled')")
     outside.wait_for_function("told.length > 0")
-    page.evaluate(CHANGE, "text=Hi.&tab=pairs&__theme=dark&__sign=secret")  # the Hub's own
+    # the Hub's own
+    page.evaluate(CHANGE, "text=Hi.&tab=pairs&__theme=dark&__sign=secret")
     page.evaluate(CHANGE, "text=A+%26+b&tab=pairs&__sign=secret")
     outside.wait_for_url("**text=A+%26+b**")
-    assert told(outside) == [{"text": "Hi.", "tab": "pairs"}, {"text": "A & b", "tab": "pairs"}]
+    assert told(outside) == [
+        {"text": "Hi.", "tab": "pairs"},
+        {"text": "A & b", "tab": "pairs"},
+    ]
     assert "secret" not in outside.url
 
 
@@ -55,10 +71,13 @@ def test_an_address_that_is_opened_is_told_before_the_page_shows_it(framed):
     outside, page = framed(SPACE)
     page.evaluate("""ofPage.tellHub();
         document.body.append(Object.assign(document.createElement('button'), {className: 'go-back'}))""")
-    page.evaluate("""async version => {
+    page.evaluate(
+        """async version => {
         const {openState} = await import(new URL(`./scripts/${version}/assets/bar.js`, document.baseURI));
         openState({tab: 'model', nonsense: '1'});
-    }""", VERSION)
+    }""",
+        VERSION,
+    )
     outside.wait_for_function("told.length > 0")
     assert page.evaluate("pageState.settled") is False
     assert told(outside) == [{"tab": "model", "nonsense": "1"}]
@@ -73,8 +92,15 @@ def test_no_other_page_that_frames_this_one_is_told(framed, files):
 
 def test_a_page_of_its_own_tells_nobody(bench):
     bench.open()
-    bench.page.evaluate("window.posted = []; window.postMessage = (...sent) => posted.push(sent)")
+    bench.page.evaluate(
+        "window.posted = []; window.postMessage = (...sent) => posted.push(sent)"
+    )
     bench.call("tellHub")
     bench.page.evaluate(CHANGE, "text=Hi.")
     bench.page.evaluate("tell('settled')")
-    assert bench.page.evaluate("posted.filter(([message]) => message?.queryString !== undefined)") == []
+    assert (
+        bench.page.evaluate(
+            "posted.filter(([message]) => message?.queryString !== undefined)"
+        )
+        == []
+    )

@@ -26,7 +26,8 @@ WAITS = """async ([number, answer]) => {
 def answer(models):
     """`answer(points="", power=-1)`: the curve through points, for a bandwidth that is a power of two."""
     return lambda points="", power=-1.0: part.draw(
-        models, ENGLISH, kernel_points=points, kernel_power=power)["curve"]
+        models, ENGLISH, kernel_points=points, kernel_power=power
+    )["curve"]
 
 
 def told(mounted):
@@ -38,7 +39,10 @@ def told(mounted):
 
 def place(point):
     """Where a point says that it is."""
-    return [float(one) for one in re.findall(r"-?\d+\.\d+", point.get_attribute("aria-label"))]
+    return [
+        float(one)
+        for one in re.findall(r"-?\d+\.\d+", point.get_attribute("aria-label"))
+    ]
 
 
 def drag(page, point, down):
@@ -52,7 +56,9 @@ def drag(page, point, down):
 
 def test_a_point_is_moved_by_a_key_and_keeps_the_focus(bench, answer):
     curve = bench.mount("kernel-curve", answer())
-    expect(curve.locator(".caption")).to_have_text(ENGLISH.say("kernel_curve", bandwidth="h = 0.5"))
+    expect(curve.locator(".caption")).to_have_text(
+        ENGLISH.say("kernel_curve", bandwidth="h = 0.5")
+    )
     expect(curve.locator(".point")).to_have_count(14)
     drawn = curve.locator(".curve").get_attribute("d")
     point = curve.locator(".point").nth(3)
@@ -152,7 +158,10 @@ def test_points_and_curve_are_saved(bench, answer):
 
 def test_the_points_follow_the_width_of_the_page(bench, answer):
     curve = bench.mount("kernel-curve", answer())
-    before = curve.locator("svg").first.get_attribute("width"), curve.locator(".curve").get_attribute("d")
+    before = (
+        curve.locator("svg").first.get_attribute("width"),
+        curve.locator(".curve").get_attribute("d"),
+    )
     bench.resize(375)
     expect(curve.locator("svg").first).not_to_have_attribute("width", before[0])
     expect(curve.locator(".curve")).not_to_have_attribute("d", before[1])

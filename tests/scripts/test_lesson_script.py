@@ -32,8 +32,17 @@ def reply(models, made, learned_pairs):
 
     def checked(at, answer):
         return lessons.answer(
-            models.default, ENGLISH, event=SimpleNamespace(answer=answer), lesson=at, page=made, lock="",
-            translation=translation, trace=trace, **{key: there[key] for key in lessons.SEEN})["panel"]
+            models.default,
+            ENGLISH,
+            event=SimpleNamespace(answer=answer),
+            lesson=at,
+            page=made,
+            lock="",
+            translation=translation,
+            trace=trace,
+            **{key: there[key] for key in lessons.SEEN},
+        )["panel"]
+
     return checked
 
 
@@ -50,7 +59,9 @@ def test_a_question_is_asked_and_its_answer_said(panel, reply):
     assert step.told == [("answer", {"answer": "0"})]
     step.show(reply("probabilities.2", "0"))
     expect(step.locator(".reply b")).to_have_text(say("lesson_wrong"))
-    found = round(float(re.search(r"([\d.]+) %", step.locator(".reply").text_content())[1]))
+    found = round(
+        float(re.search(r"([\d.]+) %", step.locator(".reply").text_content())[1])
+    )
     slide(step, found)
     step.locator(".check").click()
     step.show(reply("probabilities.2", step.told[-1][1]["answer"]))
@@ -58,7 +69,9 @@ def test_a_question_is_asked_and_its_answer_said(panel, reply):
     expect(step.locator(".reply")).to_have_attribute("data-right", "true")
 
 
-def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(panel, reply):
+def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(
+    panel, reply
+):
     step = panel("probabilities.2")
     step.locator(".check").click()
     step.locator(".next").click()
@@ -75,14 +88,22 @@ def test_what_was_answered_stays_where_the_same_step_comes_again(panel):
     expect(step.block.get_by_role("slider")).to_have_value("7")
 
 
-def test_the_list_says_what_was_answered_and_goes_on_where_a_lesson_was_left(panel, reply):
+def test_the_list_says_what_was_answered_and_goes_on_where_a_lesson_was_left(
+    panel, reply
+):
     step = panel("probabilities.2")
     sure = re.search(r"([\d.]+) %", reply("probabilities.2", "0")["reply"]["html"])[1]
     step.show(reply("probabilities.2", sure))
     step.show(value("probabilities.3"))
     step.show(value("all"))
     own = step.locator("[data-lesson^=probabilities]")
-    expect(own).to_contain_text(say("lesson_some", right=1, count=own.get_attribute("data-questions").count(",") + 1))
+    expect(own).to_contain_text(
+        say(
+            "lesson_some",
+            right=1,
+            count=own.get_attribute("data-questions").count(",") + 1,
+        )
+    )
     own.click()
     assert step.told[-1] == ("go", {"to": "probabilities.3"})
 
@@ -113,7 +134,9 @@ def test_the_words_of_a_question_are_those_of_the_sentence_on_the_page(bench, pa
     first = "const at = new URLSearchParams(); at.set('text', 'Tom saw a film, Tom.');"
     step = panel("alignment.2")
     assert step.locator("form").get_attribute("data-kind") == "word"
-    bench.page.evaluate(first + "history.replaceState(null, '', `/?${at}`); tell('addresschange');")
+    bench.page.evaluate(
+        first + "history.replaceState(null, '', `/?${at}`); tell('addresschange');"
+    )
     expect(step.locator(".words label")).to_have_text(["Tom", "saw", "a", "film"])
     step.block.get_by_text("film", exact=True).click()
     bench.page.evaluate("tell('addresschange')")
@@ -123,17 +146,28 @@ def test_the_words_of_a_question_are_those_of_the_sentence_on_the_page(bench, pa
 
 
 def test_what_a_step_points_at_is_marked_when_it_comes_and_its_words_can_be_chosen(
-        bench, panel, models, learned_pairs):
+    bench, panel, models, learned_pairs
+):
     step = panel("probabilities.3")
     assert step.locator("form").get_attribute("data-kind") == "spanish"
-    *_, answer = translate.run(models.default, ENGLISH, former=None, longest=30, sentence=learned_pairs[1][0], beam=4,
-                               n_best=1, length_penalty=1)
+    *_, answer = translate.run(
+        models.default,
+        ENGLISH,
+        former=None,
+        longest=30,
+        sentence=learned_pairs[1][0],
+        beam=4,
+        n_best=1,
+        length_penalty=1,
+    )
     pointed = bench.page.locator("[data-pointed]")
     expect(pointed).to_have_count(0)
     bench.mount("spanish", answer["shown"])
     bench.page.evaluate("tell('settled')")
     expect(pointed).to_be_visible()
-    expect(step.locator(".words label")).to_have_text(re.findall(r"\w+", learned_pairs[1][1]))
+    expect(step.locator(".words label")).to_have_text(
+        re.findall(r"\w+", learned_pairs[1][1])
+    )
     step.show(value(""))
     expect(pointed).to_have_count(0)
 
@@ -167,8 +201,13 @@ def test_who_closes_the_lessons_has_the_page_as_it_was(bench, panel):
 def test_a_file_that_is_opened_is_told_as_the_address_of_its_lesson(panel):
     page = panel("all")
     page.locator("input[type=file]").set_input_files(
-        {"name": "notes.json", "mimeType": "application/json", "buffer": b"no lesson at all"})
+        {
+            "name": "notes.json",
+            "mimeType": "application/json",
+            "buffer": b"no lesson at all",
+        }
+    )
     expect(page.locator("aside")).to_be_visible()
     page.page.wait_for_function("mounted[1].told.length")
-    (name, data), = page.told
+    ((name, data),) = page.told
     assert name == "go" and re.fullmatch(r"~[\w-]+\.1", data["to"])

@@ -21,6 +21,7 @@ def panel(bench, attention):
         if not mounted:
             mounted.append(bench.mount("locked-word"))
         return mounted[0].show(word)
+
     return show
 
 
@@ -31,7 +32,9 @@ def test_without_a_word_it_says_how_one_is_locked(panel):
     expect(word.block.get_by_role("button", name=say("link_open"))).to_be_hidden()
 
 
-def test_a_word_of_the_picture_is_named_with_what_it_looks_at(bench, attention, panel, traced):
+def test_a_word_of_the_picture_is_named_with_what_it_looks_at(
+    bench, attention, panel, traced
+):
     panel()
     view = bench.mount("view", attention()["picture"])
     first = view.locator(".line.row .token").first
@@ -42,7 +45,9 @@ def test_a_word_of_the_picture_is_named_with_what_it_looks_at(bench, attention, 
     expect(word.locator("ul li .number").first).to_have_text(f"{row.max():.3f}")
 
 
-def test_the_heads_that_link_two_words_are_listed_best_first_and_a_click_opens_one(bench, attention, panel, traced):
+def test_the_heads_that_link_two_words_are_listed_best_first_and_a_click_opens_one(
+    bench, attention, panel, traced
+):
     panel(stack="encoder_self")
     view = bench.mount("view", attention(stack="encoder_self")["picture"])
     view.locator(".line.row .token").nth(1).click()
@@ -51,14 +56,25 @@ def test_the_heads_that_link_two_words_are_listed_best_first_and_a_click_opens_o
     links = word.locator(".links button")
     expect(word.locator("h3")).to_have_text("cat → The")
     maps = traced(CAT).encoder_self
-    heads = sorted(((float(maps[i, j, 1, 0]), i + 1, j + 1) for i in range(2) for j in range(4)), reverse=True)[:6]
-    expect(links).to_have_text([
-        re.compile(rf"{say('finder_where', layer=layer, head=head)}\s*{p:.3f}$") for p, layer, head in heads])
+    heads = sorted(
+        ((float(maps[i, j, 1, 0]), i + 1, j + 1) for i in range(2) for j in range(4)),
+        reverse=True,
+    )[:6]
+    expect(links).to_have_text(
+        [
+            re.compile(rf"{say('finder_where', layer=layer, head=head)}\s*{p:.3f}$")
+            for p, layer, head in heads
+        ]
+    )
     links.nth(1).click()
-    assert word.told == [("choose", {"layer": heads[1][1], "head": heads[1][2], "add": False})]
+    assert word.told == [
+        ("choose", {"layer": heads[1][1], "head": heads[1][2], "add": False})
+    ]
 
 
-def test_another_word_is_locked_from_the_list_and_both_are_let_go(bench, attention, panel):
+def test_another_word_is_locked_from_the_list_and_both_are_let_go(
+    bench, attention, panel
+):
     word = panel("en1", stack="encoder_self")
     view = bench.mount("view", attention(stack="encoder_self")["picture"])
     bench.call("lockWords", "en1")
@@ -67,7 +83,9 @@ def test_another_word_is_locked_from_the_list_and_both_are_let_go(bench, attenti
     others.select_option(index=3)
     assert word.told == [("lock", {})] and bench.call("lockedWords") == "en1-en2"
     panel("en1-en2", stack="encoder_self")
-    expect(word.locator("h3")).to_have_text(f"cat → {others.locator('option').nth(3).text_content()}")
+    expect(word.locator("h3")).to_have_text(
+        f"cat → {others.locator('option').nth(3).text_content()}"
+    )
     word.block.get_by_role("button", name=say("lock_let_go")).click()
     assert bench.call("lockedWords") == ""
     expect(view.locator(".said")).to_have_text("")
@@ -90,6 +108,8 @@ def test_the_list_keeps_the_focus_when_the_answer_comes(bench, panel):
 
 
 def test_a_phone_has_all_of_it(bench, attention):
-    word = bench.mount("locked-word", attention(late=True, lock="es2-en1")["word"], width=375)
+    word = bench.mount(
+        "locked-word", attention(late=True, lock="es2-en1")["word"], width=375
+    )
     expect(word.locator("h3")).to_have_text("gato → cat")
     assert word.element.evaluate("one => one.scrollWidth <= one.clientWidth")

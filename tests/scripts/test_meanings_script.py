@@ -22,7 +22,14 @@ def answer(made, models, learned_pairs):
     service = models.default
     trace = service.trace(*learned_pairs[0])
     return lambda at="encoder.2", word=0: shown(
-        pictures, service, made=drawn, trace=trace, mean_beside=BESIDE, mean_at=at, mean_word=word)["map"]
+        pictures,
+        service,
+        made=drawn,
+        trace=trace,
+        mean_beside=BESIDE,
+        mean_at=at,
+        mean_word=word,
+    )["map"]
 
 
 def test_the_likeness_of_a_word_that_is_searched_is_said(bench, answer):
@@ -40,7 +47,11 @@ def test_the_map_is_saved_with_all_its_words(bench, answer):
     whole = answer()
     part = bench.mount("meanings-map", whole)
     content, _ = saved(bench.page, part.save("JSON"))
-    count = int(re.search(r"^[\d,]+", part.locator(".caption").text_content())[0].replace(",", ""))
+    count = int(
+        re.search(r"^[\d,]+", part.locator(".caption").text_content())[0].replace(
+            ",", ""
+        )
+    )
     assert len(json.loads(content)["rows"]) == count > 200
     content, _ = saved(bench.page, part.save("PNG"))
     assert content.startswith(b"\x89PNG") and len(content) > 10_000
@@ -88,7 +99,9 @@ def test_a_dot_is_chosen_on_the_map_and_enlarged(bench, answer):
 
 def test_it_fits_a_phone_in_the_dark_with_the_decoder(bench, answer):
     part = bench.mount("meanings-map", answer("decoder.2"), width=375, theme="dark")
-    expect(part.locator(".caption")).to_contain_text("Decoder, after the cross-attention of layer 2")
+    expect(part.locator(".caption")).to_contain_text(
+        "Decoder, after the cross-attention of layer 2"
+    )
     expect_fits(bench.page, 375)
     assert bench.page.evaluate("document.body.scrollHeight") <= 2400
     assert not unreadable(bench.page)

@@ -15,18 +15,37 @@ class="block status"><div class="notice warning" role="status" style="height: 90
 
 def test_what_the_frame_says_stands_in_one_place(pages):
     for page in pages.values():
-        found = [block for block in page.demo.blocks.values() if "notices" in (block.elem_classes or [])]
-        assert len(found) == 1 and page.status in found[0].children and len(found[0].children) == 3
+        found = [
+            block
+            for block in page.demo.blocks.values()
+            if "notices" in (block.elem_classes or [])
+        ]
+        assert (
+            len(found) == 1
+            and page.status in found[0].children
+            and len(found[0].children) == 3
+        )
 
 
-@pytest.mark.parametrize(("width", "tab", "lesson", "above"), [
-    (1280, "translate", "", 8), (1280, "translate", "with-lesson", 8), (375, "translate", "", 8),
-    (375, "attention", "", 56), (375, "translate", "with-lesson", 368),
-    (375, "translate", "with-lesson lesson-folded", 56)])
-def test_a_notice_moves_nothing_and_can_be_read_wherever_one_is(bare, width, tab, lesson, above):
+@pytest.mark.parametrize(
+    ("width", "tab", "lesson", "above"),
+    [
+        (1280, "translate", "", 8),
+        (1280, "translate", "with-lesson", 8),
+        (375, "translate", "", 8),
+        (375, "attention", "", 56),
+        (375, "translate", "with-lesson", 368),
+        (375, "translate", "with-lesson lesson-folded", 56),
+    ],
+)
+def test_a_notice_moves_nothing_and_can_be_read_wherever_one_is(
+    bare, width, tab, lesson, above
+):
     """Below 640 pixels it stands above the drawer of Attention, whose tabs are 48 pixels high, and above the sheet of a
     lesson, of 45 % of the window at most."""
-    page = bare(PAGE % ((ASSETS / "style.css").read_text(encoding="utf-8"), lesson, tab))
+    page = bare(
+        PAGE % ((ASSETS / "style.css").read_text(encoding="utf-8"), lesson, tab)
+    )
     page.set_viewport_size({"width": width, "height": 800})
 
     def heights():
@@ -39,7 +58,11 @@ def test_a_notice_moves_nothing_and_can_be_read_wherever_one_is(bare, width, tab
     page.evaluate("document.querySelector('.notice').hidden = false")
     after = heights()
     assert (after["tabs"], after["about"]) == (before["tabs"], before["about"])
-    assert after["notice"][1] == 800 - above and after["notice"][0] > 600 - above, "at the foot of the window"
+    assert after["notice"][1] == 800 - above and after["notice"][0] > 600 - above, (
+        "at the foot of the window"
+    )
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     at_end = heights()
-    assert at_end["about"][1] <= at_end["notice"][0], "at the end of the page nothing lies below it"
+    assert at_end["about"][1] <= at_end["notice"][0], (
+        "at the end of the page nothing lies below it"
+    )

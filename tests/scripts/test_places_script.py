@@ -32,10 +32,13 @@ def test_a_key_opens_the_overview_and_enter_opens_what_is_found_first(bench, pla
     expect(places.block.get_by_role("searchbox")).to_be_focused()
     bench.page.evaluate(CLICKED)
     bench.page.keyboard.type("warm-up")
-    expect(places.locator("section:not(.terms) li").filter(visible=True)).to_have_count(1)
+    expect(places.locator("section:not(.terms) li").filter(visible=True)).to_have_count(
+        1
+    )
     bench.page.keyboard.press("Enter")
     expect(places.locator("dialog")).to_be_hidden()
-    opened, = bench.page.evaluate("clicked")  # and Enter does not press the button that has the focus again
+    # and Enter does not press the button that has the focus again
+    (opened,) = bench.page.evaluate("clicked")
     assert json.loads(opened) == {"tab": "training", "part": "recorded"}
 
 
@@ -62,7 +65,9 @@ def test_accents_do_not_count_and_terms_are_listed_only_where_one_is_looked_for(
     places.block.get_by_role("button", name=SPANISH.say("places_open")).click()
     expect(places.locator(".terms li").filter(visible=True)).to_have_count(0)
     bench.page.keyboard.type("ATENCION")
-    expect(places.locator("section:not(.terms) li").filter(visible=True).first).to_be_visible()
+    expect(
+        places.locator("section:not(.terms) li").filter(visible=True).first
+    ).to_be_visible()
     expect(places.locator(".terms li").filter(visible=True).first).to_be_visible()
     places.block.get_by_role("searchbox").fill("")
     expect(places.locator(".terms li").filter(visible=True)).to_have_count(0)
@@ -78,17 +83,22 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(bench):
 
 # The doors
 
+
 @pytest.fixture
 def figure(models):
     return doors.figure(doors.links(examples(models.default)[0]), ENGLISH)
 
 
-def test_the_doors_ask_for_their_pictures_and_are_folded_once_one_was_used(bench, figure):
+def test_the_doors_ask_for_their_pictures_and_are_folded_once_one_was_used(
+    bench, figure
+):
     shown = bench.mount("doors", figure)
     assert shown.told == [("wanted", {})]
     each = shown.locator("li button")
-    assert [json.loads(one)["tab"] for one in each.evaluate_all("each => each.map(one => one.dataset.address)")] == [
-        "attention", "attention", "decoding", "positions", "sentiment", "training"]
+    assert [
+        json.loads(one)["tab"]
+        for one in each.evaluate_all("each => each.map(one => one.dataset.address)")
+    ] == ["attention", "attention", "decoding", "positions", "sentiment", "training"]
     each.nth(5).click()
     bench.open()
     again = bench.mount("doors", figure)

@@ -13,8 +13,12 @@ say = ENGLISH.say
 TEXT = "The cat sleeps."
 PROJECTED = ".block.projected"
 # By the class of a picture, the key of its question.
-QUESTIONS = {"step-player": "steps", "whole-pass": "whole", "heads": "attention",
-             "first-scores": "principles"}
+QUESTIONS = {
+    "step-player": "steps",
+    "whole-pass": "whole",
+    "heads": "attention",
+    "first-scores": "principles",
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,37 +28,56 @@ def drawn(models, made):
 
     def of(tab, **values):
         closed = dict.fromkeys(made.pictures[tab].flags, False)
-        return shown(made.pictures[tab], models.default, trace=trace, translation=translation, **closed, **values)
-    return {"step-player": of("decoding", decode="steps")["player"],
-            "whole-pass": of("whole")["picture"], "heads": of("attention")["grid"],
-            "first-scores": of("principles")["scores"]}
+        return shown(
+            made.pictures[tab],
+            models.default,
+            trace=trace,
+            translation=translation,
+            **closed,
+            **values,
+        )
+
+    return {
+        "step-player": of("decoding", decode="steps")["player"],
+        "whole-pass": of("whole")["picture"],
+        "heads": of("attention")["grid"],
+        "first-scores": of("principles")["scores"],
+    }
 
 
 @pytest.fixture
 def project(bench, drawn):
     """`project(name)` mounts a picture below its question, and chooses the entry of its menu."""
+
     def choose(name):
         bench.mount("lessons", lessons.value("", ENGLISH))
-        bench.page.evaluate("document.getElementById('bench').classList.add('whole')")  # the column of the whole pass
+        # the column of the whole pass
+        bench.page.evaluate("document.getElementById('bench').classList.add('whole')")
         bench.mount("asked", note(ENGLISH, f"asks_{QUESTIONS[name]}", "asks"))
         picture = bench.mount(name, drawn[name])
         picture.locator(".save-menu summary").first.click()
         picture.block.get_by_role("button", name=say("projector")).click()
         steady(bench.page)
         return picture
+
     return choose
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(bench, project, name):
+def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(
+    bench, project, name
+):
     picture = project(name)
     page = bench.page
     assert [one.bounding_box() for one in page.locator(PROJECTED).all()] == [
-        {"x": 0, "y": 0, "width": 1280, "height": 900}]
+        {"x": 0, "y": 0, "width": 1280, "height": 900}
+    ]
     expect(page.locator(f"{PROJECTED}.{name}")).to_be_visible()
     expect(page.locator(".to-say b")).to_have_text(say(f"asks_{QUESTIONS[name]}"))
     assert picture.block.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
-    assert page.evaluate("[...document.querySelectorAll('.bar, .asked')].every(one => one.closest('[inert]'))")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.bar, .asked')].every(one => one.closest('[inert]'))"
+    )
     page.keyboard.press("Escape")
     expect(page.locator(PROJECTED)).to_have_count(0)
     expect(picture.locator(".save-menu summary").first).to_be_focused()
@@ -63,14 +86,18 @@ def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(bench, projec
 
 def test_the_tab_key_stays_in_the_view(bench, project):
     project("step-player")
-    expect(bench.page.get_by_role("button", name=say("projector_leave"))).to_be_focused()
+    expect(
+        bench.page.get_by_role("button", name=say("projector_leave"))
+    ).to_be_focused()
     places = set()
     for _ in range(25):
         bench.page.keyboard.press("Tab")
-        places.add(bench.page.evaluate("""() => {
+        places.add(
+            bench.page.evaluate("""() => {
             const one = document.activeElement;
             return one === document.body || Boolean(one.closest('.projected, .to-say'));
-        }"""))
+        }""")
+        )
     assert places == {True}
 
 

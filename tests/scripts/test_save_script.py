@@ -69,21 +69,33 @@ def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(bench, plot):
 
 def test_the_address_is_copied_and_that_is_said_until_the_button_is_left(bench, plot):
     bench.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    bench.page.evaluate("history.replaceState(null, '', '/?tab=pairs&__sign=secret')")  # as a private Space adds it
+    # as a private Space adds it
+    bench.page.evaluate("history.replaceState(null, '', '/?tab=pairs&__sign=secret')")
     plot.block.get_by_role("button", name=say("copy_link")).click()
     expect(plot.locator(".copied")).to_have_text(say("copied"))
-    assert bench.page.evaluate("navigator.clipboard.readText()") == f"{bench.address}/?tab=pairs"
+    assert (
+        bench.page.evaluate("navigator.clipboard.readText()")
+        == f"{bench.address}/?tab=pairs"
+    )
     plot.locator("summary").focus()
     expect(plot.locator(".copied")).to_have_text("")
 
 
-def test_a_saved_map_names_both_sentences_and_their_translations(bench, plot, models, learned_pairs):
+def test_a_saved_map_names_both_sentences_and_their_translations(
+    bench, plot, models, learned_pairs
+):
     found = json.loads(saved(bench.page, plot.save("JSON"))[0])
-    assert found["pair"] == [" / ".join(texts) for texts in zip(*learned_pairs[:2], strict=True)]
+    assert found["pair"] == [
+        " / ".join(texts) for texts in zip(*learned_pairs[:2], strict=True)
+    ]
     assert found["checkpoint"]["identity"] == models.default.info.identity
     drawing = saved(bench.page, plot.save("SVG"))[0].decode()
     words = " ".join(re.findall(r">([^<>]+)<", drawing))
-    assert found["title"] in words and found["pair"][0].split()[0] in words and found["checkpoint"]["identity"] in words
+    assert (
+        found["title"] in words
+        and found["pair"][0].split()[0] in words
+        and found["checkpoint"]["identity"] in words
+    )
 
 
 def test_both_translations_are_saved_as_numbers_and_as_a_picture(bench, compared):
@@ -100,4 +112,6 @@ def test_a_map_of_a_sentence_fits_a_phone_with_its_colours(bench, maps, side):
     drawn = bench.mount(f"pair-{side}", figure(getattr(maps, side)), width=375)
     expect(drawn.locator(".main-svg").first).to_be_visible()
     expect(drawn.locator(".cbfills, .cbfill").first).to_be_attached()
-    assert drawn.locator(".plot").evaluate("plot => plot.scrollWidth <= plot.clientWidth")
+    assert drawn.locator(".plot").evaluate(
+        "plot => plot.scrollWidth <= plot.clientWidth"
+    )

@@ -42,21 +42,40 @@ def longer(models, learned_pairs):
 @pytest.fixture
 def draw(models, made, pair):
     """`draw("forced", step=2)`: what the tab answers for one of its pictures."""
-    parts = {"player": "steps", "forced": "yours", "shares": "yours", "lens": "layers", "by_layer": "layers",
-             "why_panel": "why"}
+    parts = {
+        "player": "steps",
+        "forced": "yours",
+        "shares": "yours",
+        "lens": "layers",
+        "by_layer": "layers",
+        "why_panel": "why",
+    }
 
     def draw(name, of=pair, step=1, **values):
         translation, trace = of
-        return shown(made.pictures[steps.ID], models.default, translation=translation, trace=trace,
-                     decode=parts[name], **{"step": step, "smoothing": 0.1, "rival": "", "twin": "", **values})[name]
+        return shown(
+            made.pictures[steps.ID],
+            models.default,
+            translation=translation,
+            trace=trace,
+            decode=parts[name],
+            **{"step": step, "smoothing": 0.1, "rival": "", "twin": "", **values},
+        )[name]
+
     return draw
 
 
 @pytest.fixture
 def grow(models, made, pair):
     """What the tab answers for the tree."""
-    return lambda of=pair, node=0: shown(made.pictures[f"{steps.ID}.tree"], models.default, translation=of[0],
-                                         decode="steps", tree_width=5, tree_node=node)["tree"]
+    return lambda of=pair, node=0: shown(
+        made.pictures[f"{steps.ID}.tree"],
+        models.default,
+        translation=of[0],
+        decode="steps",
+        tree_width=5,
+        tree_node=node,
+    )["tree"]
 
 
 def rows_of(page, mounted):
@@ -64,6 +83,7 @@ def rows_of(page, mounted):
 
 
 # The player
+
 
 def step_of(player, step):
     return say("play_of", step=step, steps=player.locator(".written button").count())
@@ -79,19 +99,29 @@ def test_the_player_goes_step_by_step_by_buttons_and_by_keys(bench, draw):
     player.locator(".written .now").press("ArrowRight")
     expect(player.locator("output")).to_have_text(step_of(player, 3))
     expect(player.locator(".written .now")).to_be_focused()
-    expect(player.locator(".likeliest li.chosen .number").first).to_have_text(re.compile(r"^(> )?\d+\.\d %$"))
+    expect(player.locator(".likeliest li.chosen .number").first).to_have_text(
+        re.compile(r"^(> )?\d+\.\d %$")
+    )
     player.locator(".written button").first.click()
-    assert player.told == [("choose", {"step": 2}), ("choose", {"step": 3}), ("choose", {"step": 1})]
+    assert player.told == [
+        ("choose", {"step": 2}),
+        ("choose", {"step": 3}),
+        ("choose", {"step": 1}),
+    ]
 
 
 def test_the_slider_shows_each_step_and_tells_the_last(bench, draw):
     player = bench.mount("step-player", draw("player"))
     slider = player.block.get_by_role("slider")
-    slider.evaluate("slider => { slider.value = 2; slider.dispatchEvent(new Event('input', {bubbles: true})); }")
+    slider.evaluate(
+        "slider => { slider.value = 2; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
     expect(player.locator("output")).to_have_text(step_of(player, 2))
     assert player.told == []
-    slider.evaluate("slider => { slider.value = 3; slider.dispatchEvent(new Event('input', {bubbles: true}));"
-                    "slider.dispatchEvent(new Event('change', {bubbles: true})); }")
+    slider.evaluate(
+        "slider => { slider.value = 3; slider.dispatchEvent(new Event('input', {bubbles: true}));"
+        "slider.dispatchEvent(new Event('change', {bubbles: true})); }"
+    )
     assert player.told == [("choose", {"step": 3})]
 
 
@@ -107,7 +137,8 @@ def test_the_player_pauses_when_it_is_out_of_sight(bench, draw):
     player = bench.mount("step-player", draw("player"))
     player.locator(".toggle").click()
     expect(player.locator(".toggle")).to_have_text(say("play_stop"))
-    player.block.evaluate("block => { block.style.display = 'none'; }")  # as a tab or part that is closed
+    # as a tab or part that is closed
+    player.block.evaluate("block => { block.style.display = 'none'; }")
     expect(player.locator(".toggle")).to_have_text(say("play_start"))
 
 
@@ -116,34 +147,47 @@ def test_the_names_of_the_mask_do_not_run_together(bench, draw, models, longer):
     typed = models.default.trace(longer[0], "Ella lee un libro y él canta el pan.")
     player = bench.mount("step-player", draw("player", (longer[0], typed)))
     lines = player.locator(".masked svg text").evaluate_all(
-        "texts => texts.map(text => text.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])")
+        "texts => texts.map(text => text.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
+    )
     tops = [top for top, _ in lines]
     assert {below - above for above, below in zip(tops, tops[1:], strict=False)} == {12}
-    assert all(bottom <= top + 1.5 for (_, bottom), (top, _) in zip(lines, lines[1:], strict=False))
+    assert all(
+        bottom <= top + 1.5
+        for (_, bottom), (top, _) in zip(lines, lines[1:], strict=False)
+    )
 
 
 def test_the_table_of_the_player_has_ten_rows_a_step(bench, draw):
     player = bench.mount("step-player", draw("player"))
     (corner, *_), *rows = rows_of(bench.page, player)
-    assert corner.startswith("Step by step: ") and len(rows) == 10 * player.locator(".written button").count()
+    assert (
+        corner.startswith("Step by step: ")
+        and len(rows) == 10 * player.locator(".written button").count()
+    )
     content, _ = saved(bench.page, player.save("PNG"))
     assert content.startswith(b"\x89PNG") and len(content) > 10_000
 
 
 @pytest.mark.parametrize("figure", ["step-player", "beam-tree"])
 def test_a_saved_picture_has_a_margin_and_names_what_it_is_of_but_not_its_use(
-        bench, draw, grow, figure, models, learned_pairs):
+    bench, draw, grow, figure, models, learned_pairs
+):
     mounted = bench.mount(figure, grow() if figure == "beam-tree" else draw("player"))
     drawing = saved(bench.page, mounted.save("SVG"))[0].decode()
     bench.page.set_content(drawing)
     assert min(bench.page.evaluate(EDGES)) >= 12
     text = bench.page.locator("svg").first.text_content()
     info = models.default.info
-    assert f"{info.name} {info.identity}" in text and " → ".join(learned_pairs[1]) in text
-    assert say("play_sentence") not in text, "what is done on the page is not done in a file"
+    assert (
+        f"{info.name} {info.identity}" in text and " → ".join(learned_pairs[1]) in text
+    )
+    assert say("play_sentence") not in text, (
+        "what is done on the page is not done in a file"
+    )
 
 
 # The beam as a tree
+
 
 def test_the_tree_is_walked_by_keys_and_tells_which_node(bench, grow):
     value = grow()
@@ -158,17 +202,23 @@ def test_the_tree_is_walked_by_keys_and_tells_which_node(bench, grow):
     assert (above["step"], above["row"]) == (below["step"], below["row"] - 1)
     tree.locator(".node.best").first.click()
     bench.page.keyboard.press("ArrowRight")
-    expect(tree.locator(".node:focus")).to_have_attribute("aria-label", re.compile("step 2"))
+    expect(tree.locator(".node:focus")).to_have_attribute(
+        "aria-label", re.compile("step 2")
+    )
     expect(tree.locator(".node:focus")).to_have_class(re.compile("best"))
     bench.page.keyboard.press("ArrowLeft")
-    expect(tree.locator(".node:focus")).to_have_attribute("aria-label", re.compile("step 1"))
+    expect(tree.locator(".node:focus")).to_have_attribute(
+        "aria-label", re.compile("step 1")
+    )
     nodes = [data["node"] for _, data in tree.told]
     assert nodes[0] == at and len(nodes) == 5 and nodes[2] == nodes[4]
     tree.locator(f'[data-node="{nodes[4]}"]').click()
     assert len(tree.told) == 5, "what is chosen already is not told again"
 
 
-def test_a_tree_that_comes_again_keeps_the_focus_and_how_far_it_was_scrolled(bench, grow, longer):
+def test_a_tree_that_comes_again_keeps_the_focus_and_how_far_it_was_scrolled(
+    bench, grow, longer
+):
     tree = bench.mount("beam-tree", grow(longer), width=375)
     winner = tree.locator(".node.winner")
     winner.click()
@@ -180,20 +230,31 @@ def test_a_tree_that_comes_again_keeps_the_focus_and_how_far_it_was_scrolled(ben
     assert tree.locator(".scroll").evaluate("pane => pane.scrollLeft") == left
 
 
-@pytest.mark.parametrize(("width", "name"), [(1280, "beam-tree"), (375, "beam-tree"), (375, "forced")])
-def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(bench, draw, grow, longer, width, name):
-    drawing = bench.mount(name, grow(longer) if name == "beam-tree" else draw("forced", longer), width=width)
+@pytest.mark.parametrize(
+    ("width", "name"), [(1280, "beam-tree"), (375, "beam-tree"), (375, "forced")]
+)
+def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(
+    bench, draw, grow, longer, width, name
+):
+    drawing = bench.mount(
+        name,
+        grow(longer) if name == "beam-tree" else draw("forced", longer),
+        width=width,
+    )
     bench.run("cut.js", "watchCut", say("more_right"))
     pane = drawing.locator(".scroll")
     expect(pane).to_have_attribute("data-cut", re.compile("right"))
     assert pane.evaluate("pane => getComputedStyle(pane).boxShadow !== 'none'")
-    assert say("more_right") in pane.evaluate("pane => getComputedStyle(pane, '::after').content")
+    assert say("more_right") in pane.evaluate(
+        "pane => getComputedStyle(pane, '::after').content"
+    )
     pane.evaluate("pane => { pane.scrollLeft = pane.scrollWidth; }")
     expect(pane).not_to_have_attribute("data-cut", re.compile("right"))
     expect_fits(bench.page, width)
 
 
 # Readings
+
 
 def test_a_step_of_one_s_own_translation_is_chosen_and_keeps_the_focus(bench, draw):
     table = bench.mount("forced", draw("forced"), width=375)
@@ -204,7 +265,9 @@ def test_a_step_of_one_s_own_translation_is_chosen_and_keeps_the_focus(bench, dr
     before = table.locator(".scroll").evaluate("pane => pane.scrollLeft")
     table.show(draw("forced", step=3))
     shares.show(draw("shares", step=3))
-    expect(table.locator("tr.wanted .chosen button")).to_have_text(wanted.nth(2).text_content())
+    expect(table.locator("tr.wanted .chosen button")).to_have_text(
+        wanted.nth(2).text_content()
+    )
     expect(wanted.nth(2)).to_be_focused()
     assert table.locator(".scroll").evaluate("pane => pane.scrollLeft") == before
     expect(shares.locator(".caption")).to_contain_text("Step 3, after")
@@ -212,8 +275,12 @@ def test_a_step_of_one_s_own_translation_is_chosen_and_keeps_the_focus(bench, dr
 
 def test_the_table_of_losses_is_saved_as_numbers(bench, draw):
     rows = rows_of(bench.page, bench.mount("forced", draw("forced", smoothing=0)))
-    assert [row[0] for row in rows[1:]] == [say(f"force_{name}") for name in ("given", "wanted", "log_prob", "loss")]
-    assert [-float(value) for value in rows[3][1:]] == pytest.approx([float(value) for value in rows[4][1:]], abs=0.01)
+    assert [row[0] for row in rows[1:]] == [
+        say(f"force_{name}") for name in ("given", "wanted", "log_prob", "loss")
+    ]
+    assert [-float(value) for value in rows[3][1:]] == pytest.approx(
+        [float(value) for value in rows[4][1:]], abs=0.01
+    )
 
 
 def test_cells_of_the_lens_say_their_ranks_and_are_walked_by_keys(bench, draw):
@@ -221,7 +288,9 @@ def test_cells_of_the_lens_say_their_ranks_and_are_walked_by_keys(bench, draw):
     lens.locator("[data-step='1'][data-layer='2']").focus()
     bench.page.keyboard.press("ArrowDown")
     bench.page.keyboard.press("ArrowLeft")
-    expect(lens.locator(".said")).to_have_text(re.compile(r"^Step 2, layer 1: .+ rank \d+$"))
+    expect(lens.locator(".said")).to_have_text(
+        re.compile(r"^Step 2, layer 1: .+ rank \d+$")
+    )
     bench.page.keyboard.press("Enter")
     assert lens.told == [("choose", {"step": 2})]
     lens.show(draw("lens", step=2))
@@ -237,6 +306,7 @@ def test_each_layer_of_the_encoder_is_read(bench, draw, learned_pairs):
 
 # Why a piece stands there
 
+
 @pytest.fixture
 def panel(bench, draw):
     return bench.mount("why-panel", draw("why_panel", step=2))
@@ -246,11 +316,13 @@ def test_the_parts_of_why_sum_up_against_each_rival(panel, draw):
     rivals = panel.locator(".instead button")
     said = panel.locator(".instead .found")
     parts = ".parts .number"
-    expect(panel.locator(".bars .now")).to_have_attribute("aria-label", re.compile(r"Step 2, “.+”: .+ from the Engl"))
+    expect(panel.locator(".bars .now")).to_have_attribute(
+        "aria-label", re.compile(r"Step 2, “.+”: .+ from the Engl")
+    )
     expect(rivals.first).to_have_attribute("aria-pressed", "true")
     rivals.nth(2).click()
     expect(panel.element).to_have_attribute("data-stale", "true")
-    (told, data), = panel.told
+    ((told, data),) = panel.told
     assert told == "rival"
     for rival in ("", data["rival"]):  # the likeliest, and another one
         panel.show(draw("why_panel", step=2, rival=rival))
@@ -260,9 +332,13 @@ def test_the_parts_of_why_sum_up_against_each_rival(panel, draw):
         assert sum(added) == pytest.approx(total, abs=0.005 * (len(added) + 1))
         expect(said).to_contain_text(f"{total:+.2f}".replace("-", "−"))
         cells = panel.locator(".heads td[title]").evaluate_all(
-            "all => all.map(one => parseFloat(one.title.split(': ')[1].replace('\u2212', '-')))")
-        of_heads = [added[i] for i in (2, 3, 5, 6)]  # self-attention and cross-attention of both layers
-        assert len(cells) == 2 * 2 * 4 and sum(cells) == pytest.approx(sum(of_heads), abs=0.03)
+            "all => all.map(one => parseFloat(one.title.split(': ')[1].replace('\u2212', '-')))"
+        )
+        # self-attention and cross-attention of both layers
+        of_heads = [added[i] for i in (2, 3, 5, 6)]
+        assert len(cells) == 2 * 2 * 4 and sum(cells) == pytest.approx(
+            sum(of_heads), abs=0.03
+        )
     expect(panel.element).not_to_have_attribute("data-stale", "true")
     expect(rivals.nth(2)).to_be_focused()
 
@@ -276,22 +352,30 @@ def test_an_arrow_asks_why_of_the_next_step_and_keeps_the_focus(panel, draw):
     expect(panel.locator(".bars button").nth(2)).to_have_class("now")
 
 
-def test_a_twin_s_answers_are_put_into_each_head_and_another_length_is_refused(bench, panel, draw, learned_pairs):
+def test_a_twin_s_answers_are_put_into_each_head_and_another_length_is_refused(
+    bench, panel, draw, learned_pairs
+):
     bench.resize(375)
     field = panel.block.get_by_label(say("why_twin_field"))
     field.fill("A very much longer sentence than that one is.")
     field.press("Enter")
-    assert panel.told == [("twin", {"twin": "A very much longer sentence than that one is."})]
+    assert panel.told == [
+        ("twin", {"twin": "A very much longer sentence than that one is."})
+    ]
     panel.show(draw("why_panel", step=2, twin=panel.told[0][1]["twin"]))
     expect(field).to_be_focused()
-    expect(panel.block.get_by_role("alert")).to_contain_text("The twin must have as many pieces")
+    expect(panel.block.get_by_role("alert")).to_contain_text(
+        "The twin must have as many pieces"
+    )
     expect(panel.locator(".swapped table")).to_have_count(0)
     expect(field).to_have_value(panel.told[0][1]["twin"])
     field.fill(learned_pairs[1][0])
     panel.block.get_by_role("button", name=say("why_twin_run")).click()
     panel.show(draw("why_panel", step=2, twin=panel.told[1][1]["twin"]))
     expect(panel.locator(".swapped table")).to_have_count(3)
-    expect(panel.locator(".swapped .found")).to_contain_text("With the twin the difference is")
+    expect(panel.locator(".swapped .found")).to_contain_text(
+        "With the twin the difference is"
+    )
     expect_fits(bench.page, 375)
     rows = rows_of(bench.page, panel)
     twins = [row for row in rows if row[0].startswith(say("why_twin_field"))]

@@ -39,13 +39,17 @@ def runs():
     ask = Ask.always(Study(), ENGLISH)
     answer = {"runs": ()}
     for order in ("pre", "post"):
-        for step in ask.answers(live.run, runs=answer["runs"], **VALUES | {"live_order": order}):
+        for step in ask.answers(
+            live.run, runs=answer["runs"], **VALUES | {"live_order": order}
+        ):
             answer |= step
     return answer
 
 
 def answered(language, question, run=""):
-    return Ask.always(Study(), language).answer(recorded.draw, recorded_question=question, recorded_run=run)
+    return Ask.always(Study(), language).answer(
+        recorded.draw, recorded_question=question, recorded_run=run
+    )
 
 
 def plotted(bench, name, value):
@@ -55,31 +59,49 @@ def plotted(bench, name, value):
     return plot
 
 
-def test_a_page_that_is_sent_figures_faster_than_it_draws_leaves_some_out_and_ends_with_the_newest(bench):
+def test_a_page_that_is_sent_figures_faster_than_it_draws_leaves_some_out_and_ends_with_the_newest(
+    bench,
+):
     plot = bench.mount("live-progress")
     drawn = bench.page.evaluate(FASTER_THAN_DRAWN, plot.number)
     assert drawn[0] == 0 and drawn == sorted(drawn) and len(drawn) < 20
 
 
 def test_the_gradients_of_one_order_are_named_and_saved_by_layer(bench):
-    drawn = beginning.draw(Study(), ENGLISH, grad_order="post", grad_layers=3, grad_width=32, grad_seed=0)
+    drawn = beginning.draw(
+        Study(), ENGLISH, grad_order="post", grad_layers=3, grad_width=32, grad_seed=0
+    )
     plot = plotted(bench, "train-gradients", drawn["picture"])
     expect(plot.locator(".caption")).to_contain_text("3 + 3 layers")
-    names = named(bench.page, "train-gradients").filter(has_text=ENGLISH.say("train_feed_forward"))
+    names = named(bench.page, "train-gradients").filter(
+        has_text=ENGLISH.say("train_feed_forward")
+    )
     expect(names.first).to_be_visible()
     content, _ = saved(bench.page, plot.save("CSV"))
-    rows = [row for row in csv.reader(io.StringIO(content.decode())) if "feed-forward" in row[0]]
-    assert [row[1] for row in rows] == ["1", "2", "3"] * 2 and all(float(row[2]) > 0 for row in rows)
+    rows = [
+        row
+        for row in csv.reader(io.StringIO(content.decode()))
+        if "feed-forward" in row[0]
+    ]
+    assert [row[1] for row in rows] == ["1", "2", "3"] * 2 and all(
+        float(row[2]) > 0 for row in rows
+    )
 
 
 def test_each_run_is_named_at_its_curves_and_what_is_planned_too(bench, runs):
     plot = plotted(bench, "live-progress", runs["progress"])
     names = named(bench.page, "live-progress").filter(has_text=" · ")
     expect(names).to_contain_text(["1 · pre-norm", "2 · post-norm"])
-    pace = plotted(bench, "live-pace", live.plan(Study(), ENGLISH, runs=(), **VALUES)["pace"])
-    expect(named(bench.page, "live-pace").filter(has_text=ENGLISH.say("live_planned"))).to_have_count(1)
+    pace = plotted(
+        bench, "live-pace", live.plan(Study(), ENGLISH, runs=(), **VALUES)["pace"]
+    )
+    expect(
+        named(bench.page, "live-pace").filter(has_text=ENGLISH.say("live_planned"))
+    ).to_have_count(1)
     plotted(bench, "live-map", runs["attention"])
-    expect(bench.page.locator(".live-map .caption")).to_contain_text("at step 6: layer 1")
+    expect(bench.page.locator(".live-map .caption")).to_contain_text(
+        "at step 6: layer 1"
+    )
     plot.show(None)
     expect(plot.element).to_have_attribute("data-empty", "true")
     expect(pace.element).to_have_attribute("data-empty", "false")
@@ -90,7 +112,11 @@ def test_what_is_told_of_two_runs_can_be_read_on_a_phone(bench, runs):
     expect(told.locator("li")).to_have_count(2)
     bench.mount("tables", runs["answers"])
     expect(bench.page.locator("tbody tr")).to_have_count(4)
-    for name, key in (("live-progress", "progress"), ("live-pace", "pace"), ("live-depth", "depth")):
+    for name, key in (
+        ("live-progress", "progress"),
+        ("live-pace", "pace"),
+        ("live-depth", "depth"),
+    ):
         plotted(bench, name, runs[key])
     expect_fits(bench.page, 375)
     assert not unreadable(bench.page)
@@ -99,13 +125,19 @@ def test_what_is_told_of_two_runs_can_be_read_on_a_phone(bench, runs):
 def test_a_click_on_a_curve_tells_which_run_it_is(bench):
     """Plotly tells of the click: which of its curves a place belongs to is its own work."""
     plot = plotted(bench, "recorded-runs", answered(ENGLISH, "break")["picture"])
-    plot.locator(".plot").evaluate("box => box.emit('plotly_click', {points: [{data: box.data[0]}]})")
-    (name, data), = plot.told
+    plot.locator(".plot").evaluate(
+        "box => box.emit('plotly_click', {points: [{data: box.data[0]}]})"
+    )
+    ((name, data),) = plot.told
     assert name == "pick" and data["curve"].startswith("post-")
     plot.show(answered(ENGLISH, "break", data["curve"])["picture"])
     expect(plot.element).to_have_attribute("data-drawn", "2")
-    plot.locator(".plot").evaluate("box => box.emit('plotly_click', {points: [{data: {customdata: ['last']}}]})")
-    assert [told["curve"] for _, told in plot.told] == [data["curve"], "last"], "each click is told once"
+    plot.locator(".plot").evaluate(
+        "box => box.emit('plotly_click', {points: [{data: {customdata: ['last']}}]})"
+    )
+    assert [told["curve"] for _, told in plot.told] == [data["curve"], "last"], (
+        "each click is told once"
+    )
 
 
 @pytest.mark.parametrize("question", ["break", "parts"])

@@ -28,6 +28,7 @@ def mount(bench, made, models, trace):
         bench.page.evaluate(before)
         bench.page.evaluate("document.getElementById('bench').classList.add('whole')")
         return bench.mount("whole-pass", picture)
+
     return put
 
 
@@ -44,7 +45,9 @@ def test_keys_go_from_piece_to_piece_and_step_to_step_and_lock(bench, mount):
     expect(piece).to_have_attribute("aria-pressed", "true")
     expect(piece).to_be_focused()
     assert bench.call("shownPass") == [2, "", "-en1"]
-    layer = drawn.block.get_by_role("button", name=say("whole_layer_name", side="encoder", layer=2))
+    layer = drawn.block.get_by_role(
+        "button", name=say("whole_layer_name", side="encoder", layer=2)
+    )
     layer.focus()
     page.keyboard.press("Enter")
     assert bench.call("shownPass")[1] == "encoder.2" and drawn.told[-1][0] == "choose"
@@ -56,19 +59,29 @@ def test_it_fits_a_phone(bench, mount):
     assert not unreadable(bench.page)
 
 
-def test_it_is_saved_with_both_sentences_and_the_numbers_of_its_flows(bench, mount, trace, learned_pairs, models):
+def test_it_is_saved_with_both_sentences_and_the_numbers_of_its_flows(
+    bench, mount, trace, learned_pairs, models
+):
     drawn = mount()
     english, spanish = learned_pairs[0]
     content, name = saved(bench.page, drawn.save("SVG"))
     text = content.decode()
-    assert name.startswith("One-pass-") and english in text and spanish in text and models.default.info.name in text
+    assert (
+        name.startswith("One-pass-")
+        and english in text
+        and spanish in text
+        and models.default.info.name in text
+    )
     assert "<foreignObject" not in text and text.count("<image") >= 10
     content, _ = saved(bench.page, drawn.save("PNG"))
     assert content.startswith(b"\x89PNG") and len(content) > 20_000
     content, _ = saved(bench.page, drawn.save("JSON"))
     mean, _ = flows(trace.cross, "mean")
-    found = [weight for part, *_, weight in json.loads(content)["rows"] if part == "cross.2"]
-    assert found == pytest.approx([float(p) for p in mean[1, 0] if p >= 0.03], abs=1e-4)  # four digits are saved
+    found = [
+        weight for part, *_, weight in json.loads(content)["rows"] if part == "cross.2"
+    ]
+    # four digits are saved
+    assert found == pytest.approx([float(p) for p in mean[1, 0] if p >= 0.03], abs=1e-4)
 
 
 NOTES_COVERS = """() => {

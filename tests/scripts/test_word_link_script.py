@@ -14,8 +14,17 @@ def part(bench, models, traced):
     asked = {"trace": traced("The dog eats the bread."), "lock": "en2-en1"}
 
     def mount(handler=word_link.draw, **how):
-        more = {"other": "cat", "translation": None} if handler is word_link.replace else {}
-        return bench.mount("word-links", handler(models.default, ENGLISH, **asked, **more)["shares"], **how)
+        more = (
+            {"other": "cat", "translation": None}
+            if handler is word_link.replace
+            else {}
+        )
+        return bench.mount(
+            "word-links",
+            handler(models.default, ENGLISH, **asked, **more)["shares"],
+            **how,
+        )
+
     return mount
 
 
@@ -24,8 +33,11 @@ def test_both_ways_stand_in_a_grid_of_all_heads_that_fits(bench, part, width):
     grids = part(width=width)
     expect(grids.locator("figcaption")).to_have_text(["eats → dog", "dog → eats"])
     expect(grids.locator("td button")).to_have_count(2 * 2 * 4)
-    expect(grids.locator("td button").first).to_have_attribute("data-address", '{"tab": "attention", '
-           '"stack": "encoder_self", "layer": 1, "head": 1, "show": "head"}')
+    expect(grids.locator("td button").first).to_have_attribute(
+        "data-address",
+        '{"tab": "attention", '
+        '"stack": "encoder_self", "layer": 1, "head": 1, "show": "head"}',
+    )
     expect_fits(bench.page, width)
 
 

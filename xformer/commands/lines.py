@@ -13,8 +13,12 @@ Result = TypeVar("Result", Translation, Sentiment, BeamTree)
 BLOCK = 64  # lines that are computed at once
 
 
-def answer(words: Sequence[str], compute: Callable[[list[str]], Sequence[Result]], plain: Callable[[Result], str],
-           as_json: bool) -> int:
+def answer(
+    words: Sequence[str],
+    compute: Callable[[list[str]], Sequence[Result]],
+    plain: Callable[[Result], str],
+    as_json: bool,
+) -> int:
     """Print a result for the text of these words or, if there are none, for each line of standard input.
 
     A bad line of standard input is answered by an empty line (in JSON by {"error"}) and a sentence on standard error;
@@ -28,17 +32,24 @@ def answer(words: Sequence[str], compute: Callable[[list[str]], Sequence[Result]
     for number, found in enumerate(results, 1):
         if isinstance(found, UserError):
             status = 2
-            print(json.dumps({"error": str(found)}, ensure_ascii=False) if as_json else "", flush=True)
+            print(
+                json.dumps({"error": str(found)}, ensure_ascii=False)
+                if as_json
+                else "",
+                flush=True,
+            )
             print(f"Line {number}: {found}", file=sys.stderr)
         else:
             _print([found], plain, as_json)
     return status
 
 
-def one_by_one(compute: Callable[[list[str]], Sequence[Result]], texts: Sequence[str]) -> Iterator[Result | UserError]:
+def one_by_one(
+    compute: Callable[[list[str]], Sequence[Result]], texts: Sequence[str]
+) -> Iterator[Result | UserError]:
     """Yield the result of each text, or why it has none; the texts are computed a block at once."""
     for first in range(0, len(texts), BLOCK):
-        block = list(texts[first:first + BLOCK])
+        block = list(texts[first : first + BLOCK])
         try:
             found = compute(block)
         except UserError as error:  # of one text or more: each is computed by itself
@@ -51,7 +62,9 @@ def one_by_one(compute: Callable[[list[str]], Sequence[Result]], texts: Sequence
         yield from found
 
 
-def _print(results: Sequence[Result], plain: Callable[[Result], str], as_json: bool) -> None:
+def _print(
+    results: Sequence[Result], plain: Callable[[Result], str], as_json: bool
+) -> None:
     """Print a line for each result: JSON, or `plain` with the warnings on standard error."""
     for result in results:
         if as_json:
@@ -65,9 +78,14 @@ def _print(results: Sequence[Result], plain: Callable[[Result], str], as_json: b
 
 def _blocks() -> Iterator[list[str]]:
     """Yield lines of standard input, many at a time from a file or pipe, one by one where a person types."""
-    if isinstance(sys.stdin, io.TextIOWrapper):  # in the C locale, Python would take any bytes
+    # in the C locale, Python would take any bytes
+    if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")
-    with refusing(UnicodeDecodeError, lambda error: (
-            f"Standard input is not UTF-8 text ({error.reason}); convert it first.")):
+    with refusing(
+        UnicodeDecodeError,
+        lambda error: (
+            f"Standard input is not UTF-8 text ({error.reason}); convert it first."
+        ),
+    ):
         while block := [*islice(sys.stdin, 1 if sys.stdin.isatty() else BLOCK)]:
             yield block

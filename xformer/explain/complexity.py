@@ -32,6 +32,13 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
         x = torch.randn(1, pieces, WIDTH, generator=drawn.generator)
         mask = torch.ones(1, pieces, dtype=torch.bool)
         readers = partial(gru, x, mask), partial(library, x), partial(attention, x)
-        times.append(LayerTimes(pieces, *(median(repeat(read, pause, number=1, repeat=RUNS + 1)[1:])
-                                          for read in readers)))
+        times.append(
+            LayerTimes(
+                pieces,
+                *(
+                    median(repeat(read, pause, number=1, repeat=RUNS + 1)[1:])
+                    for read in readers
+                ),
+            )
+        )
     return times

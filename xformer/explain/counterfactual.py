@@ -16,19 +16,25 @@ def comparable(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) 
     return min(old.shape[-2], new.shape[-2]) > step + 1 + late
 
 
-def difference(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) -> np.ndarray:
+def difference(
+    old: np.ndarray, new: np.ndarray, step: int, late: bool = False
+) -> np.ndarray:
     """Each head's attention after the new piece minus that after the old one: (layers, heads, S), -1 to 1.
 
     Raises ValueError if the passes are not comparable.
     """
     row = step + 1 + late
     if not comparable(old, new, step, late):
-        raise ValueError(f"passes of {old.shape[-2]} and {new.shape[-2]} rows cannot be compared after step {step}; "
-                         f"both must have more than {row}")
+        raise ValueError(
+            f"passes of {old.shape[-2]} and {new.shape[-2]} rows cannot be compared after step {step}; "
+            f"both must have more than {row}"
+        )
     return new[:, :, row] - old[:, :, row]
 
 
-def distance(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) -> np.ndarray:
+def distance(
+    old: np.ndarray, new: np.ndarray, step: int, late: bool = False
+) -> np.ndarray:
     """Total variation distance of each head's attention after the two pieces, (layers, heads).
 
     It is half the sum of the absolute differences: 0 if both look at the same, 1 if they have nothing in common. Raises

@@ -8,11 +8,16 @@ from xformer.pieces import WORD_START, words
 from xformer.results.messages import Message
 from xformer.strings import ASSETS
 
-LEAST = -0.75  # the bound of a guess for models to which `research evaluate guesses` has fitted none
+# the bound of a guess for models to which `research evaluate guesses` has fitted none
+LEAST = -0.75
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # By language: short words that are very frequent in it and do not exist in the other.
-SHORT = {code: frozenset(words.split()) for code, words in json.loads(
-    (ASSETS / "short_words.json").read_text(encoding="utf-8")).items()}
+SHORT = {
+    code: frozenset(words.split())
+    for code, words in json.loads(
+        (ASSETS / "short_words.json").read_text(encoding="utf-8")
+    ).items()
+}
 ENGLISH = SHORT["en"]
 SPANISH = SHORT["es"]
 # Measured with en-es: what is marked of 2,003 sentences of dev and 997 of FLORES-200 dev (lost ones: of 500 and 400),
@@ -22,13 +27,21 @@ SPANISH = SHORT["es"]
 # Fewer sentences than the text: 0 and 0; of 140 texts of 3 to 6 sentences 29 of the 30 that lost one, and 7 others.
 # With es-en, of 300 and 150: 0 and 0.
 SPELLED = 2  # characters of a word to a piece of it, at most, where it is spelled
-LEAST_PIECES = 8_000  # of a vocabulary that is measured: a small one spells words that the model knows
-CODE = re.compile(r"""[{};_\\|`#&=]|</|/>|<<|->|<\w+(?:\.h)?>|\w\(|\w\[|\(["']|["']\)|\):|://| --?[a-z]""")
+# of a vocabulary that is measured: a small one spells words that the model knows
+LEAST_PIECES = 8_000
+CODE = re.compile(
+    r"""[{};_\\|`#&=]|</|/>|<<|->|<\w+(?:\.h)?>|\w\(|\w\[|\(["']|["']\)|\):|://| --?[a-z]"""
+)
 MOST_CODE = 0.03  # signs of program code, CODE, to a character, at most, in sentences
 # What ends a sentence: no point after one letter (“U.S.”, “a.m.”) or these, unless the text ends there.
-SHORTENED = ("Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "Sra", "Srta", "Ud", "Uds", "EE", "UU")
-END = re.compile(r"(?<!\b\w)" + "".join(rf"(?<!\b{one})" for one in SHORTENED)
-                 + r"""[.!?…]+["'”’»)]*(?=\s)|[.!?…]["'”’»)]*$""")
+SHORTENED = (
+    "Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "Sra", "Srta", "Ud", "Uds", "EE", "UU",
+)  # fmt: skip
+END = re.compile(
+    r"(?<!\b\w)"
+    + "".join(rf"(?<!\b{one})" for one in SHORTENED)
+    + r"""[.!?…]+["'”’»)]*(?=\s)|[.!?…]["'”’»)]*$"""
+)
 
 
 def sureness(log_probs: Sequence[float]) -> float:
@@ -55,12 +68,16 @@ def looks_foreign(text: str, language: str = "en") -> bool:
     """
     found = [re.split("['’]", word.lower())[0] for word in WORD.findall(text)]
     own, other = _short(found, language)
-    return language in SHORT and (other > own or len(found) > 5 and own < len(found) / 12)
+    return language in SHORT and (
+        other > own or len(found) > 5 and own < len(found) / 12
+    )
 
 
 def _short(found: Sequence[str], language: str) -> tuple[int, int]:
     """Count the short words of a language among words, and those of the other."""
-    counts = {code: sum(word in short for word in found) for code, short in SHORT.items()}
+    counts = {
+        code: sum(word in short for word in found) for code, short in SHORT.items()
+    }
     return counts.pop(language, 0), max(counts.values())
 
 
@@ -70,9 +87,14 @@ def spelled(pieces: Sequence[str]) -> tuple[int, int]:
     >>> spelled(["▁", "a", "s", "d", "f", "▁house", "."])
     (1, 2)
     """
-    groups = [(len(group), "".join(pieces[i] for i in group).removeprefix(WORD_START)) for group in words(pieces)]
+    groups = [
+        (len(group), "".join(pieces[i] for i in group).removeprefix(WORD_START))
+        for group in words(pieces)
+    ]
     found = [(count, word) for count, word in groups if any(map(str.isalnum, word))]
-    return sum(word.isalpha() and 2 < len(word) <= SPELLED * count for count, word in found), len(found)
+    return sum(
+        word.isalpha() and 2 < len(word) <= SPELLED * count for count, word in found
+    ), len(found)
 
 
 def signs_of_code(text: str) -> int:
@@ -99,11 +121,19 @@ def no_sentence(text: str, pieces: Sequence[str]) -> list[Message]:
     if count := signs_of_code(text):
         return [Message.of("warning_code", count=count)]
     count, every = spelled(pieces)
-    return [Message.of("warning_spelled", count=count, words=every)] if count > 1 and 2 * count > every else []
+    return (
+        [Message.of("warning_spelled", count=count, words=every)]
+        if count > 1 and 2 * count > every
+        else []
+    )
 
 
 def lost(text: str, translation: str) -> list[Message]:
     """Say that a translation has fewer sentences than its text; nothing where it has as many."""
     count = sentences(text)
     left = sentences(translation)
-    return [Message.of("warning_lost", sentences=count, translated=left)] if left < count > 1 else []
+    return (
+        [Message.of("warning_lost", sentences=count, translated=left)]
+        if left < count > 1
+        else []
+    )

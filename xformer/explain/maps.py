@@ -18,7 +18,9 @@ def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
     A word's columns are summed and its rows averaged, so rows still sum to 1.
     """
     columns = np.stack([maps[..., list(group)].sum(axis=-1) for group in keys], axis=-1)
-    return np.stack([columns[..., list(group), :].mean(axis=-2) for group in queries], axis=-2)
+    return np.stack(
+        [columns[..., list(group), :].mean(axis=-2) for group in queries], axis=-2
+    )
 
 
 def weigh(maps: np.ndarray, norms: np.ndarray) -> np.ndarray:

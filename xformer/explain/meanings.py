@@ -32,7 +32,9 @@ SIDES = {"en": 0, "mul": 0, "es": 1}  # columns of assets/meanings.tsv
 SENTENCES = (220, 2_000)  # of which maps are offered
 
 
-def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) -> list[Pair]:
+def shipped(
+    model: Transformer, tokenizer: Tokenizer, stack: str, count: int
+) -> list[Pair]:
     """The first pairs of assets/meanings.tsv, but for those too long for the model. Raises UserError where it is for
     another language, or would take too much memory."""
     config = model.config
@@ -41,10 +43,22 @@ def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) ->
     writes = SIDES.get(config.target)
     if reads is None or stack == "decoder" and writes is None:
         raise UserError(Message.of("mean_error_language"))
-    if 2 * WORDS * count * config.d_model * (max(config.n_layers, config.decoder_layers) + 1) > MOST_KEPT:
+    if (
+        2
+        * WORDS
+        * count
+        * config.d_model
+        * (max(config.n_layers, config.decoder_layers) + 1)
+        > MOST_KEPT
+    ):
         raise UserError(Message.of("mean_error_large", sentences=count))
-    pairs = [Pair.of(tokenizer.encode(pair[reads]), tokenizer.encode(pair[writes or 0], target=True))
-             for pair in (line.split("\t") for line in lines)]
+    pairs = [
+        Pair.of(
+            tokenizer.encode(pair[reads]),
+            tokenizer.encode(pair[writes or 0], target=True),
+        )
+        for pair in (line.split("\t") for line in lines)
+    ]
     return [pair for pair in pairs if max(map(len, pair)) <= config.max_length]
 
 
@@ -52,15 +66,19 @@ def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) ->
 def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tensor:
     """The states [N + 1, B, L, D] of B pairs before all layers and after each, in the decoder after its
     cross-attention, as the stack's last normalisation reads them."""
-    source, given = (pad(rows, model.embedding.weight.device) for rows in ([pair.source for pair in pairs],
-                                                                           [pair.given for pair in pairs]))
+    source, given = (
+        pad(rows, model.embedding.weight.device)
+        for rows in ([pair.source for pair in pairs], [pair.given for pair in pairs])
+    )
     if stack == "encoder":
         return encoder_states(model, source).float().unflatten(0, (-1, len(pairs)))
     memory, mask = model.encode(source)
     future = future_mask(given.shape[1], given.device)
     x = model.embedding(given)
     states = [x]
-    layers = zip(model.decoder.layers, model.decoder.memories(memory, mask), strict=True)
+    layers = zip(
+        model.decoder.layers, model.decoder.memories(memory, mask), strict=True
+    )
     layer: Any
     for layer, seen in layers:
         x = layer.self_residual(x, partial(layer.self_attention, mask=future))
@@ -73,34 +91,65 @@ def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tenso
 class Meanings:
     """The words of sentences with their states after 0 to N layers of a stack, a word's the mean of its pieces'."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], stack: str,
-                 pause: Callable[[], object] = lambda: None, tell: Callable[[int, int], object] | None = None,
-                 by_piece: bool = False) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        pairs: Sequence[Pair],
+        stack: str,
+        pause: Callable[[], object] = lambda: None,
+        tell: Callable[[int, int], object] | None = None,
+        by_piece: bool = False,
+    ) -> None:
         """pairs: of which the decoder reads the targets. pause: called between batches. tell: told of the pairs that
         are read, and of all. by_piece: all pieces but the last, </s>, stand in the place of words."""
         self.sentences = list[tuple[str, ...]]()
         places = list[tuple[int, int]]()
         found = list[Tensor]()
         for first in range(0, len(pairs), BATCH):
-            batch = pairs[first:first + BATCH]
+            batch = pairs[first : first + BATCH]
             states = stack_states(model, batch, stack)
             means = [states[:, 0, :0]]
             for row, pair in enumerate(batch):
-                pieces = tokenizer.pieces(pair.source if stack == "encoder" else pair.given)
-                groups = [[i] for i in range(len(pieces) - 1)] if by_piece else [
-                    one for one in words(pieces) if pieces[one[0]] not in {*SPECIAL.values(), *tokenizer.codes}]
-                units = tuple(joined(pieces, groups) if by_piece else map(spelled, joined(pieces, groups)))
+                pieces = tokenizer.pieces(
+                    pair.source if stack == "encoder" else pair.given
+                )
+                groups = (
+                    [[i] for i in range(len(pieces) - 1)]
+                    if by_piece
+                    else [
+                        one
+                        for one in words(pieces)
+                        if pieces[one[0]] not in {*SPECIAL.values(), *tokenizer.codes}
+                    ]
+                )
+                units = tuple(
+                    joined(pieces, groups)
+                    if by_piece
+                    else map(spelled, joined(pieces, groups))
+                )
                 self.sentences.append(units)
-                of_words = [i for i, unit in enumerate(units) if by_piece or any(map(str.isalnum, unit))]
+                of_words = [
+                    i
+                    for i, unit in enumerate(units)
+                    if by_piece or any(map(str.isalnum, unit))
+                ]
                 places += [(first + row, i) for i in of_words]
-                means += [states[:, row, groups[i]].mean(dim=1, keepdim=True) for i in of_words]
+                means += [
+                    states[:, row, groups[i]].mean(dim=1, keepdim=True)
+                    for i in of_words
+                ]
             found.append(torch.cat(means, dim=1).half().cpu())
             pause()
             if tell is not None:
                 tell(first + len(batch), len(pairs))
-        self.places = np.array(places, dtype=np.int64).reshape(-1, 2)  # (P, 2), the sentence of a word, and where
+        # (P, 2), the sentence of a word, and where
+        self.places = np.array(places, dtype=np.int64).reshape(-1, 2)
         self.states = torch.cat(found, dim=1)  # [N + 1, P, D]
-        self.mean = torch.stack([states.float().mean(dim=0) for states in self.states])[:, None]  # [N + 1, 1, D]
+        # [N + 1, 1, D]
+        self.mean = torch.stack([states.float().mean(dim=0) for states in self.states])[
+            :, None
+        ]
         self._planes: dict[int, tuple[Tensor, tuple[float, float]]] = {}
 
     def plane(self, layer: int) -> tuple[Tensor, tuple[float, float]]:
@@ -115,11 +164,15 @@ class Meanings:
             self._planes[layer] = axes.float(), (shares[-1], shares[-2])
         return self._planes[layer]
 
-    def nearest(self, state: Tensor, layer: int, sentence: tuple[str, ...], count: int) -> list[tuple[int, float]]:
+    def nearest(
+        self, state: Tensor, layer: int, sentence: tuple[str, ...], count: int
+    ) -> list[tuple[int, float]]:
         """The words whose states after a layer have the greatest cosines with a state [D], at most one of each other
         sentence, by their places. From each state the mean of all is taken: it is large, and says nothing of a single
         word (Ethayarajh 2019)."""
-        known, asked = (one.float() - self.mean[layer, 0] for one in (self.states[layer], state))
+        known, asked = (
+            one.float() - self.mean[layer, 0] for one in (self.states[layer], state)
+        )
         cosines = F.normalize(known, dim=1) @ F.normalize(asked, dim=0)
         found = dict[int, tuple[int, float]]()
         for i in cosines.argsort(descending=True).tolist():
@@ -140,12 +193,23 @@ class Meanings:
         states = torch.cat([own.states[layer], self.states[layer]])
         if not 0 <= word < len(places):
             texts = [sentences[sentence][i].lower() for sentence, i in own.places]
-            word = max(range(count), key=lambda i: (texts.count(texts[i]) > 1, len(texts[i])), default=0)
+            word = max(
+                range(count),
+                key=lambda i: (texts.count(texts[i]) > 1, len(texts[i])),
+                default=0,
+            )
         nearest = self.nearest(states[word], layer, sentences[places[word, 0]], NEAREST)
         unit = F.normalize(of_own, dim=-1)
-        return MeaningMap(sentences, places, count, ((states.float() - self.mean[layer]) @ axes).numpy(), shares,
-                          (unit @ unit.transpose(1, 2)).numpy(), word,
-                          tuple((count + i, cosine) for i, cosine in nearest))
+        return MeaningMap(
+            sentences,
+            places,
+            count,
+            ((states.float() - self.mean[layer]) @ axes).numpy(),
+            shares,
+            (unit @ unit.transpose(1, 2)).numpy(),
+            word,
+            tuple((count + i, cosine) for i, cosine in nearest),
+        )
 
 
 @torch.inference_mode()
@@ -156,10 +220,16 @@ def reverse(model: Transformer, source: Sequence[int]) -> tuple[float, float, fl
 
     def answer(tokens: Tensor, positions: Tensor | None) -> Tensor:
         x = model.embedding(tokens, positions=positions)
-        y: Tensor = layer.self_attention(layer.self_residual.norm(x) if model.config.norm == "pre" else x)
+        y: Tensor = layer.self_attention(
+            layer.self_residual.norm(x) if model.config.norm == "pre" else x
+        )
         return y.float()
 
     tables = torch.zeros_like(model.embedding.positions), None
-    bare, placed = (float((answer(tokens.flip(1), table) - answer(tokens, table).flip(1)).abs().max())
-                    for table in tables)
+    bare, placed = (
+        float(
+            (answer(tokens.flip(1), table) - answer(tokens, table).flip(1)).abs().max()
+        )
+        for table in tables
+    )
     return bare, placed, float(answer(tokens, tables[0]).abs().max())

@@ -26,21 +26,34 @@ def aligned(first: Sequence[str], second: Sequence[str]) -> list[Place]:
     [Place(first=1, second=1, same=False), Place(first=None, second=2, same=False)]
     """
     places = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(a=first, b=second, autojunk=False).get_opcodes():
-        places += [Place(i, j, kind == "equal") for i, j in zip_longest(range(a, b), range(c, d))]
+    for kind, a, b, c, d in difflib.SequenceMatcher(
+        a=first, b=second, autojunk=False
+    ).get_opcodes():
+        places += [
+            Place(i, j, kind == "equal")
+            for i, j in zip_longest(range(a, b), range(c, d))
+        ]
     return places
 
 
-def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], columns: Sequence[Place]
-                 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def side_by_side(
+    first: np.ndarray,
+    second: np.ndarray,
+    rows: Sequence[Place],
+    columns: Sequence[Place],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lay two maps (queries, keys) on one grid (rows, columns): the first, the second, and second minus first.
 
     A cell is NaN if a sentence lacks one of its two words; the difference is NaN if either sentence does.
     """
     grids = []
     for values, side in ((first, 0), (second, 1)):
-        padded = np.pad(values.astype(np.float32), (0, 1), constant_values=np.nan)  # at -1: what a sentence lacks
-        own = ([-1 if (i := place[side]) is None else i for place in places] for places in (rows, columns))
+        # at -1: what a sentence lacks
+        padded = np.pad(values.astype(np.float32), (0, 1), constant_values=np.nan)
+        own = (
+            [-1 if (i := place[side]) is None else i for place in places]
+            for places in (rows, columns)
+        )
         grids.append(padded[np.ix_(*own)])
     return grids[0], grids[1], grids[1] - grids[0]
 
@@ -48,4 +61,8 @@ def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], c
 def label(place: Place, first: Sequence[str], second: Sequence[str]) -> str:
     """Name a place: the common word, or both words with a slash between; a dash stands for a missing word."""
     one = "–" if place.first is None else first[place.first]
-    return one if place.same else f"{one} / {'–' if place.second is None else second[place.second]}"
+    return (
+        one
+        if place.same
+        else f"{one} / {'–' if place.second is None else second[place.second]}"
+    )

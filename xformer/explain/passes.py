@@ -18,11 +18,33 @@ from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
 from xformer.explain import pharaoh
 from xformer.explain.alignment import Link, linked
-from xformer.model import Attention, EncoderStack, Heads, Record, Seeded, Transformer, future_mask, scores, sinusoids
+from xformer.model import (
+    Attention,
+    EncoderStack,
+    Heads,
+    Record,
+    Seeded,
+    Transformer,
+    future_mask,
+    scores,
+    sinusoids,
+)
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, joined, words
 from xformer.recurrent import RecurrentTranslator
-from xformer.results import SIDES, STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
+from xformer.results import (
+    SIDES,
+    STACKS,
+    Block,
+    Embedded,
+    Head,
+    HeadEffect,
+    Message,
+    Occlusion,
+    Trace,
+    UserError,
+    Walk,
+)
 from xformer.results.attention import AdditiveWalk
 from xformer.results.messages import refusing
 from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
@@ -32,9 +54,11 @@ from xformer.translator import Translator, pad
 # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 ALIGNED = 2_048
 ALIGNED_ROWS = 16
-MOST_BEGUN = 100_000_000  # parameters of a model that is made again to see its beginning
+# parameters of a model that is made again to see its beginning
+MOST_BEGUN = 100_000_000
 Pause = Callable[[], object]  # is called between passes of a long computation
-OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
+# target pieces scored at once; each needs a row of logits over the whole vocabulary
+OCCLUDED_PIECES = 2_048
 
 
 class Pair(NamedTuple):
@@ -60,19 +84,26 @@ class Intervention:
     off: frozenset[Head] = frozenset()
     positions: Positions = OWN
     heads: Heads | None = field(default=None, compare=False)  # None: all heads
-    table: Tensor | None = field(default=None, compare=False)  # [max_length, D] in place of the model's own positions
+    # [max_length, D] in place of the model's own positions
+    table: Tensor | None = field(default=None, compare=False)
 
 
 UNCHANGED = Intervention()
 
 
-def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
+def intervene(
+    model: Transformer, off: Iterable[Head] = (), positions: Positions = OWN
+) -> Intervention:
     """Make the tensors for a pass without some heads and with other positions. Raises UserError."""
     missing = frozenset(off)
     if not missing and positions == OWN:
         return UNCHANGED
     with refusing(ValueError, lambda error: f"A head cannot be switched off: {error}."):
-        heads = Heads.without(model.config, missing, model.embedding.weight.device) if missing else None
+        heads = (
+            Heads.without(model.config, missing, model.embedding.weight.device)
+            if missing
+            else None
+        )
     return Intervention(missing, positions, heads, _position_table(model, positions))
 
 
@@ -82,21 +113,41 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
     kind = positions.kind
     value = positions.value
     if kind not in POSITION_KINDS:
-        raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
+        raise UserError(
+            Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS))
+        )
     if kind == "own":
         return None
     if kind == "shift" and not (0 <= value <= MOST_SHIFT and value == int(value)):
-        raise UserError(Message.of("pos_error_shift", value=f"{value:g}", most=MOST_SHIFT))
+        raise UserError(
+            Message.of("pos_error_shift", value=f"{value:g}", most=MOST_SHIFT)
+        )
     if kind == "base" and not BASES[0] <= value <= BASES[1]:
-        raise UserError(Message.of("pos_error_base", value=f"{value:g}", least=int(BASES[0]), most=int(BASES[1])))
+        raise UserError(
+            Message.of(
+                "pos_error_base",
+                value=f"{value:g}",
+                least=int(BASES[0]),
+                most=int(BASES[1]),
+            )
+        )
     if kind == "none":
         return torch.zeros_like(model.embedding.positions)
-    return sinusoids(config.max_length, config.d_model, value if kind == "base" else config.position_base,
-                     config.first_position + (int(value) if kind == "shift" else 0)).to(model.embedding.positions)
+    return sinusoids(
+        config.max_length,
+        config.d_model,
+        value if kind == "base" else config.position_base,
+        config.first_position + (int(value) if kind == "shift" else 0),
+    ).to(model.embedding.positions)
 
 
-def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
-              change: Intervention = UNCHANGED) -> Tensor:
+def log_probs(
+    model: Translator,
+    sources: Sequence[Sequence[int]],
+    pair: Pair,
+    recorded: Recording | None = None,
+    change: Intervention = UNCHANGED,
+) -> Tensor:
     """Compute log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
 
     recorded: filled in by the pass.
@@ -109,7 +160,13 @@ def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, r
 
 
 @torch.inference_mode()
-def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Trace:
+def trace(
+    model: Translator,
+    tokenizer: Tokenizer,
+    pair: Pair,
+    text: str,
+    change: Intervention = UNCHANGED,
+) -> Trace:
     """Record all attention maps of one pass. text: from which the source was made."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
@@ -117,8 +174,12 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str, change
 
 
 @torch.inference_mode()
-def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokenizer, row: Sequence[int], text: str
-                 ) -> Trace:
+def trace_reader(
+    model: TransformerClassifier | LanguageModel,
+    tokenizer: Tokenizer,
+    row: Sequence[int],
+    text: str,
+) -> Trace:
     """Record all attention maps of one pass of a model without a decoder over a row of pieces.
 
     text: from which the row was made. The decoder's stacks are empty.
@@ -129,22 +190,45 @@ def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokeni
     return _trace(tokenizer, Pair([*row], [], []), recorded, text)
 
 
-def _trace(tokenizer: Tokenizer, pair: Pair, recorded: Recording, text: str, values: tuple[float, ...] = ()) -> Trace:
+def _trace(
+    tokenizer: Tokenizer,
+    pair: Pair,
+    recorded: Recording,
+    text: str,
+    values: tuple[float, ...] = (),
+) -> Trace:
     """The record of a pass over a pair; a stack that the model lacks has no layers in it."""
     arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
-        asking, seen = (len({"source": pair.source, "target": pair.given}[side]) for side in SIDES[stack])
-        for name, layers, none in ((stack, record.probabilities, (0, 1, asking, seen)),
-                                   (f"{stack}_norms", record.value_norms, (0, 1, seen))):
+        asking, seen = (
+            len({"source": pair.source, "target": pair.given}[side])
+            for side in SIDES[stack]
+        )
+        for name, layers, none in (
+            (stack, record.probabilities, (0, 1, asking, seen)),
+            (f"{stack}_norms", record.value_norms, (0, 1, seen)),
+        ):
             kept = [layer[0].float() for layer in layers]
-            arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()
+            arrays[name] = (
+                torch.stack(kept).cpu() if kept else torch.zeros(none)
+            ).numpy()
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
-    return Trace(source, given, predicted, values, **arrays, text=text, tokens=tuple(pair.given[1:]))
+    return Trace(
+        source,
+        given,
+        predicted,
+        values,
+        **arrays,
+        text=text,
+        tokens=tuple(pair.given[1:]),
+    )
 
 
 @torch.inference_mode()
-def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.ndarray]:
+def cross_maps(
+    model: Translator, pairs: Sequence[Pair], head: Head
+) -> list[np.ndarray]:
     """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
     use_threads(len(pairs))
     device = model.embedding.weight.device
@@ -155,35 +239,63 @@ def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.
         memory, mask = model.encode(source)
         x = model.embedding(target)
         future = future_mask(target.shape[1], device)
-        memories = model.decoder.memories(memory, mask)[:head.layer]
+        memories = model.decoder.memories(memory, mask)[: head.layer]
         for layer, looked_at in zip(model.decoder.layers, memories, strict=False):
             x = layer(x, future, looked_at, None, (None, recorded.cross))
     else:
         model(source, target, recorded)
-    maps = recorded.cross.probabilities[head.layer - 1][:, head.head - 1].float().cpu().numpy()
-    return [one[:len(pair.given), :len(pair.source)] for one, pair in zip(maps, pairs, strict=True)]
+    maps = (
+        recorded.cross.probabilities[head.layer - 1][:, head.head - 1]
+        .float()
+        .cpu()
+        .numpy()
+    )
+    return [
+        one[: len(pair.given), : len(pair.source)]
+        for one, pair in zip(maps, pairs, strict=True)
+    ]
 
 
-def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]], head: Head, given: bool = False,
-          unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
+def align(
+    model: Translator,
+    tokenizer: Tokenizer,
+    pairs: Sequence[Sequence[str]],
+    head: Head,
+    given: bool = False,
+    unit: str = pharaoh.UNITS[0],
+) -> Iterator[frozenset[Link]]:
     """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with the one that a head looks at
     most; if `given`, its rows stand for the pieces they were given. Raises UserError, before the first is done, that
     names the line of a pair with more pieces than the model has positions."""
-    cut = [[tokenizer.encode(line, target=side == 1) for side, line in enumerate(pair)] for pair in pairs]
+    cut = [
+        [tokenizer.encode(line, target=side == 1) for side, line in enumerate(pair)]
+        for pair in pairs
+    ]
     limit = model.config.max_length
     for number, one in enumerate(cut, 1):
         if (pieces := max(map(len, one)) + 1) > limit:
-            raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
+            raise UserError(
+                f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it."
+            )
     for start in range(0, len(cut), ALIGNED):
         block = range(start, min(start + ALIGNED, len(cut)))
         found = dict[int, frozenset[Link]]()
-        full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
+        full = sorted(
+            (i for i in block if all(cut[i])),
+            key=lambda i: [len(tokens) for tokens in cut[i]],
+        )
         for at in range(0, len(full), ALIGNED_ROWS):
-            rows = full[at:at + ALIGNED_ROWS]
-            for i, attention in zip(rows, cross_maps(model, [Pair.of(*cut[i]) for i in rows], head), strict=True):
-                keys, queries = (pharaoh.parts(line, tokenizer.pieces(tokens), unit)
-                                 for line, tokens in zip(pairs[i], cut[i], strict=True))
-                found[i] = linked(attention[int(given):], queries, keys)
+            rows = full[at : at + ALIGNED_ROWS]
+            for i, attention in zip(
+                rows,
+                cross_maps(model, [Pair.of(*cut[i]) for i in rows], head),
+                strict=True,
+            ):
+                keys, queries = (
+                    pharaoh.parts(line, tokenizer.pieces(tokens), unit)
+                    for line, tokens in zip(pairs[i], cut[i], strict=True)
+                )
+                found[i] = linked(attention[int(given) :], queries, keys)
         yield from (found.get(i, frozenset()) for i in block)
 
 
@@ -192,27 +304,52 @@ def check_head(model: Transformer, head: Head) -> None:
     config = model.config
     stack, layer, number = head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
-    if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
-        raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
-                                   heads=config.n_heads, stacks=", ".join(STACKS)))
+    if stack not in STACKS or not (
+        1 <= layer <= depth and 1 <= number <= config.n_heads
+    ):
+        raise UserError(
+            Message.of(
+                "first_error_head",
+                stack=stack,
+                layer=layer,
+                head=number,
+                layers=depth,
+                heads=config.n_heads,
+                stacks=", ".join(STACKS),
+            )
+        )
 
 
 @torch.inference_mode()
-def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
+def walk(
+    model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0
+) -> Walk:
     """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
     check_head(model, head)
     config = model.config
     stack, layer, number = head
     if not 0 <= padding <= config.max_length - len(pair.source):
-        raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
-                                   limit=config.max_length))
+        raise UserError(
+            Message.of(
+                "first_error_padding",
+                padding=padding,
+                pieces=len(pair.source),
+                limit=config.max_length,
+            )
+        )
     padded = [*pair.source, *[PAD] * padding]
     recorded = Recording(*(Record(calls=[]) for _ in STACKS))
     log_probs(model, [padded], pair, recorded)
     layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
-    attention: Attention = getattr(layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
+    attention: Attention = getattr(
+        layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention"
+    )
     x, q, k, v, mask, output = getattr(recorded, stack).calls[layer - 1]
-    y = model.encode(torch.tensor([padded], device=x.device))[0] if stack == "cross" else x
+    y = (
+        model.encode(torch.tensor([padded], device=x.device))[0]
+        if stack == "cross"
+        else x
+    )
     block = slice((number - 1) * q.shape[-1], number * q.shape[-1])
     masked = scores(q, k, mask)
     probabilities = masked.softmax(dim=-1)
@@ -225,37 +362,74 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
         return x[0, number - 1, rows].float().cpu().numpy()
 
     predicted = () if stack == "encoder_self" else pair.predicted
-    asking, asked_for, seen = (tuple(tokenizer.pieces(tokens)) for tokens in (queries, predicted, keys))
+    asking, asked_for, seen = (
+        tuple(tokenizer.pieces(tokens)) for tokens in (queries, predicted, keys)
+    )
     return Walk(
-        head, asking, asked_for, seen, of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
-        of_head(masked) > -np.inf, of_head(scores(q, k, scale=1.0)), of_head(scores(q, k)), of_head(masked),
-        of_head(probabilities), of_head(answers), of_head(attention.shares(answers)),
-        *(numbers.float().cpu().numpy() for numbers in (
-            output[0, real], x[0, real], y[0], attention.in_proj.weight[block].t(), attention.in_proj.bias[block],
-            q[0, :, real].transpose(0, 1).flatten(1))))
+        head,
+        asking,
+        asked_for,
+        seen,
+        of_head(q),
+        of_head(k, slice(None)),
+        of_head(v, slice(None)),
+        of_head(masked) > -np.inf,
+        of_head(scores(q, k, scale=1.0)),
+        of_head(scores(q, k)),
+        of_head(masked),
+        of_head(probabilities),
+        of_head(answers),
+        of_head(attention.shares(answers)),
+        *(
+            numbers.float().cpu().numpy()
+            for numbers in (
+                output[0, real],
+                x[0, real],
+                y[0],
+                attention.in_proj.weight[block].t(),
+                attention.in_proj.bias[block],
+                q[0, :, real].transpose(0, 1).flatten(1),
+            )
+        ),
+    )
 
 
 @torch.inference_mode()
-def begin(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head
-          ) -> tuple[Walk, dict[str, tuple[float, float]]]:
+def begin(
+    model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head
+) -> tuple[Walk, dict[str, tuple[float, float]]]:
     """Answer `results.Begin`. Raises UserError if there is no such head, or the model is too large to be made again."""
     check_head(model, head)
     if model.parameter_count() > MOST_BEGUN:
-        raise UserError(Message.of("initial_error_size", parameters=model.parameter_count(), limit=MOST_BEGUN))
+        raise UserError(
+            Message.of(
+                "initial_error_size",
+                parameters=model.parameter_count(),
+                limit=MOST_BEGUN,
+            )
+        )
     with Seeded(0):
         fresh = type(model)(model.config).to(model.embedding.weight.device).eval()
-    then, now = ((one.encoder if head.stack == "encoder_self" else one.decoder).layers[head.layer - 1]
-                 for one in (fresh, model))
+    then, now = (
+        (one.encoder if head.stack == "encoder_self" else one.decoder).layers[
+            head.layer - 1
+        ]
+        for one in (fresh, model)
+    )
     return walk(fresh, tokenizer, pair, head), {
         name: (float(matrix.std()), float(now.get_parameter(name).float().std()))
-        for name, matrix in then.named_parameters() if matrix.dim() > 1}
+        for name, matrix in then.named_parameters()
+        if matrix.dim() > 1
+    }
 
 
 @torch.inference_mode()
 def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> AdditiveWalk:
     """Answer `results.WalkAdditive`, step by step as the model decodes. Raises UserError for another kind of model."""
     if not isinstance(model, RecurrentTranslator) or model.attention is None:
-        raise UserError("This model has no additive attention; ask one of the kind gru-attention.")
+        raise UserError(
+            "This model has no additive attention; ask one of the kind gru-attention."
+        )
     use_threads(1)
     at = model.encode(pad([pair.source], model.embedding.weight.device))
     asked = []
@@ -267,39 +441,64 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
     k = layer.of_key(at.memory[0])
     w = layer.weight.weight[0]
     scored = torch.tanh(q[:, None] + k) @ w + layer.weight.bias
-    given, predicted, keys = (tuple(tokenizer.pieces(tokens)) for tokens in (pair.given, pair.predicted, pair.source))
-    arrays = (one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1)))
+    given, predicted, keys = (
+        tuple(tokenizer.pieces(tokens))
+        for tokens in (pair.given, pair.predicted, pair.source)
+    )
+    arrays = (
+        one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1))
+    )
     return AdditiveWalk(given, predicted, keys, *arrays)
 
 
 @torch.inference_mode()
-def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = lambda: None) -> Occlusion:
+def occlude(
+    model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = lambda: None
+) -> Occlusion:
     """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few batches."""
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
-    without = [[token for i, token in enumerate(pair.source) if i not in group] for group in groups]
+    without = [
+        [token for i, token in enumerate(pair.source) if i not in group]
+        for group in groups
+    ]
     sources = [pair.source, *without]
     scored = []
     size = max(1, OCCLUDED_PIECES // len(pair.given))
     for first in range(0, len(sources), size):
-        scored.append(log_probs(model, sources[first:first + size], pair))
+        scored.append(log_probs(model, sources[first : first + size], pair))
         pause()
     values = torch.cat(scored)  # [1 + W, T]
     effect = (values[:1] - values[1:]).T.cpu().numpy()
-    return Occlusion(tuple(joined(pieces, groups)), tuple(tokenizer.pieces(pair.predicted)),
-                     tuple(values[0].tolist()), effect)
+    return Occlusion(
+        tuple(joined(pieces, groups)),
+        tuple(tokenizer.pieces(pair.predicted)),
+        tuple(values[0].tolist()),
+        effect,
+    )
 
 
 @torch.inference_mode()
-def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS, pause: Pause = lambda: None,
-                 progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
+def head_effects(
+    model: Transformer,
+    pair: Pair,
+    stacks: Sequence[str] = STACKS,
+    pause: Pause = lambda: None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     heads = Heads.without(model.config, [])
-    every = [head for stack in stacks for head in Head.every(stack, *getattr(heads, stack).shape)]
+    every = [
+        head
+        for stack in stacks
+        for head in Head.every(stack, *getattr(heads, stack).shape)
+    ]
     whole = float(log_probs(model, [pair.source], pair).sum())
     effects = []
     for done, head in enumerate(every, 1):
-        without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())
+        without = float(
+            log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum()
+        )
         effects.append(HeadEffect(head, whole - without))
         pause()
         if progress is not None:
@@ -314,20 +513,29 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
     The encoder was trained for translation, not to compare sentences.
     """
     use_threads(len(sources))
-    memory, mask = model.encode(pad([[*tokens, EOS] for tokens in sources], model.embedding.weight.device))
+    memory, mask = model.encode(
+        pad([[*tokens, EOS] for tokens in sources], model.embedding.weight.device)
+    )
     real = mask[:, 0, 0, :, None]
     return ((memory.float() * real).sum(dim=1) / real.sum(dim=1)).cpu().numpy()
 
 
 @torch.inference_mode()
-def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
+def embedded(
+    model: Transformer, tokenizer: Tokenizer, source: Sequence[int]
+) -> Embedded:
     """Compute the encoder's input vectors, embeddings and positions apart."""
     tokens = [*source, EOS]
     embedding = model.embedding
-    vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
-                        positions=torch.zeros_like(embedding.positions))[0]
-    return Embedded(tuple(tokenizer.pieces(tokens)), vectors.float().cpu().numpy(),
-                    embedding.positions[:len(tokens)].float().cpu().numpy())
+    vectors = embedding(
+        torch.tensor([tokens], device=embedding.weight.device),
+        positions=torch.zeros_like(embedding.positions),
+    )[0]
+    return Embedded(
+        tuple(tokenizer.pieces(tokens)),
+        vectors.float().cpu().numpy(),
+        embedding.positions[: len(tokens)].float().cpu().numpy(),
+    )
 
 
 def blocks(model: nn.Module) -> list[Block]:
@@ -336,8 +544,11 @@ def blocks(model: nn.Module) -> list[Block]:
     for name, parameter in model.named_parameters():
         parts = name.split(".")
         if isinstance(model, EncoderStack):
-            place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
+            # encoder.layers.0.self_attention | .in_proj.weight
+            place = 4 if "layers" in parts else len(parts) - 1
         else:  # encoder.forwards.0 | .of_input.weight; attention | .of_key.weight
             place = next((i + 1 for i, part in enumerate(parts) if part.isdecimal()), 1)
-        weights.setdefault(".".join(parts[:place]), []).append((".".join(parts[place:]), tuple(parameter.shape)))
+        weights.setdefault(".".join(parts[:place]), []).append(
+            (".".join(parts[place:]), tuple(parameter.shape))
+        )
     return [Block(name, tuple(shapes)) for name, shapes in weights.items()]

@@ -15,8 +15,13 @@ from xformer.results import Message, UserError
 def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
     """Compute the sinusoidal positions (length, d_model) from position `first` on, float32; d_model is even."""
     places = np.arange(first, first + length, dtype=np.float64)[:, None]
-    angle = places * base ** (-np.arange(0, d_model, 2, dtype=np.float64) / d_model)  # (length, d_model / 2)
-    return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(length, d_model).astype(np.float32)
+    # (length, d_model / 2)
+    angle = places * base ** (-np.arange(0, d_model, 2, dtype=np.float64) / d_model)
+    return (
+        np.stack((np.sin(angle), np.cos(angle)), axis=-1)
+        .reshape(length, d_model)
+        .astype(np.float32)
+    )
 
 
 def wavelengths(d_model: int, base: float) -> np.ndarray:
@@ -47,25 +52,36 @@ def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> floa
     Raises ValueError if the table is not longer than `steps`.
     """
     if not 0 <= steps < len(rows):
-        raise ValueError(f"{steps} steps do not fit in {len(rows)} positions; take fewer")
-    points = rows[:, 2 * pair:2 * pair + 2].astype(np.float64)
-    turned = points[:len(rows) - steps] @ rotation(steps, pair, rows.shape[1], base).T
+        raise ValueError(
+            f"{steps} steps do not fit in {len(rows)} positions; take fewer"
+        )
+    points = rows[:, 2 * pair : 2 * pair + 2].astype(np.float64)
+    turned = points[: len(rows) - steps] @ rotation(steps, pair, rows.shape[1], base).T
     return float(np.abs(turned - points[steps:]).max())
 
 
-def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0) -> np.ndarray:
+def confusion(
+    rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
+) -> np.ndarray:
     """Measure the share (0 to 1) of positions that are mistaken for others under Gaussian noise, for each of `noise`.
 
     A position is mistaken if its row, with noise added, is nearest to another row. noise: standard deviations in each
     dimension. All of them scale the same draws, so the curve is smooth.
     """
     # All rows are equally long, so the nearest is the one with the largest dot product.
-    drawn = np.random.default_rng(seed).standard_normal((draws, *rows.shape), dtype=np.float32)
+    drawn = np.random.default_rng(seed).standard_normal(
+        (draws, *rows.shape), dtype=np.float32
+    )
     # (length, length), (draws, length, length)
     own = rows @ rows.T
     added = drawn @ rows.T
     places = np.arange(len(rows))
-    return np.array([((own + deviation * added).argmax(axis=-1) != places).mean() for deviation in noise])
+    return np.array(
+        [
+            ((own + deviation * added).argmax(axis=-1) != places).mean()
+            for deviation in noise
+        ]
+    )
 
 
 def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
@@ -77,7 +93,7 @@ def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
     rises = np.flatnonzero(np.diff(alike) > 0)
     if not len(rises):
         return None
-    best = int(rises[0]) + int(alike[rises[0]:].argmax())
+    best = int(rises[0]) + int(alike[rises[0] :].argmax())
     return best, float(alike[best])
 
 

@@ -16,16 +16,18 @@ RULES = ("scaled", "unscaled", "additive", "gaussian", "identity")
 MASKS = ("padding", "future", "none")
 SEED = 2015  # of all random numbers here
 HARD = math.inf  # the beta (inverse temperature) at which the softmax is an argmax
-POWERS = (-6, 6)  # powers of two by which a slider multiplies beta; its ends mean 0 and HARD
+# powers of two by which a slider multiplies beta; its ends mean 0 and HARD
+POWERS = (-6, 6)
 
 
 def at_power(beta: float, power: float) -> float:
     """Multiply beta by 2 to the power; 0 (uniform) at the lower end of POWERS or below, HARD at the upper or above."""
     least, most = POWERS
-    return 0.0 if power <= least else HARD if power >= most else beta * 2.0 ** power
+    return 0.0 if power <= least else HARD if power >= most else beta * 2.0**power
 
 
-BETAS = tuple(at_power(1.0, power) for power in range(POWERS[0], POWERS[1] + 1))  # from 0 to HARD
+# from 0 to HARD
+BETAS = tuple(at_power(1.0, power) for power in range(POWERS[0], POWERS[1] + 1))
 
 
 def own_beta(rule: str, d: int) -> float:
@@ -35,7 +37,7 @@ def own_beta(rule: str, d: int) -> float:
     """
     if rule not in RULES:
         raise ValueError(f"the rule is {rule!r}; choose one of {', '.join(RULES)}")
-    return d ** -0.5 if rule in ("scaled", "gaussian", "identity") else 1.0
+    return d**-0.5 if rule in ("scaled", "gaussian", "identity") else 1.0
 
 
 def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -57,14 +59,17 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
     return q @ k.T
 
 
-def softmax(scores: np.ndarray, beta: float = 1.0, mask: np.ndarray | None = None) -> np.ndarray:
+def softmax(
+    scores: np.ndarray, beta: float = 1.0, mask: np.ndarray | None = None
+) -> np.ndarray:
     """softmax(beta scores) over the last axis, where the mask is True. beta 0: uniform; HARD: one-hot (ties share).
 
     A row whose mask is all False is 0 throughout.
     """
     allowed = np.ones(scores.shape, dtype=bool) if mask is None else mask
     best = np.where(allowed, scores, -np.inf).max(axis=-1, keepdims=True)
-    away = np.where(allowed, scores - np.where(np.isfinite(best), best, 0), 0)  # at most 0: exp cannot overflow
+    # at most 0: exp cannot overflow
+    away = np.where(allowed, scores - np.where(np.isfinite(best), best, 0), 0)
     likely = (away == 0).astype(float) if beta == HARD else np.exp(beta * away)
     weights = np.where(allowed, likely, 0.0)
     total = weights.sum(axis=-1, keepdims=True)
@@ -90,11 +95,17 @@ def entropy(weights: np.ndarray) -> np.ndarray:
     return 0 - (weights * logs).sum(axis=-1)
 
 
-def saturation(scores: np.ndarray, mask: np.ndarray, beta: float) -> tuple[float, float, float]:
+def saturation(
+    scores: np.ndarray, mask: np.ndarray, beta: float
+) -> tuple[float, float, float]:
     """Tell how near an argmax the softmax of beta scores (Q, K) is where a mask is True: the standard deviation of beta
     scores; and, as means over the queries, the largest weight, and the trace of the Jacobian, sum p (1 - p)."""
     p = softmax(scores, beta, mask)
-    return float(beta * scores[mask].std()), float(p.max(axis=-1).mean()), float((p * (1 - p)).sum(axis=-1).mean())
+    return (
+        float(beta * scores[mask].std()),
+        float(p.max(axis=-1).mean()),
+        float((p * (1 - p)).sum(axis=-1).mean()),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +115,11 @@ class Variance:
     d: np.ndarray  # (n,) lengths of the vectors
     plain: np.ndarray  # (n,) variance of q . k, which is d
     scaled: np.ndarray  # (n,) variance of q . k / sqrt(d), which is 1
-    largest_plain: np.ndarray  # (n,) mean largest weight of a softmax over KEYS keys without scaling
+    # (n,) mean largest weight of a softmax over KEYS keys without scaling
+    largest_plain: np.ndarray
     largest_scaled: np.ndarray  # (n,) the same with scaling
-    slope_plain: np.ndarray  # (n,) mean trace of that softmax's Jacobian, the sum of p (1 - p), without scaling
+    # (n,) mean trace of that softmax's Jacobian, the sum of p (1 - p), without scaling
+    slope_plain: np.ndarray
     slope_scaled: np.ndarray  # (n,) the same with scaling
 
 
@@ -114,7 +127,10 @@ KEYS = 10
 
 
 @cache
-def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), samples: int = 2000) -> Variance:
+def variance(
+    lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+    samples: int = 2000,
+) -> Variance:
     """Measure why the dot product is divided by sqrt(d): its variance grows like d (Vaswani et al. 2017, footnote 4).
 
     samples: number of queries, each with KEYS keys of its own.
@@ -123,12 +139,20 @@ def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
     rows = []
     for d in lengths:
         q = rng.standard_normal((samples, 1, d), dtype=np.float32)
-        dots = (q * rng.standard_normal((samples, KEYS, d), dtype=np.float32)).sum(axis=-1)
+        dots = (q * rng.standard_normal((samples, KEYS, d), dtype=np.float32)).sum(
+            axis=-1
+        )
         scaled = dots / math.sqrt(d)
         plain = softmax(dots)
         moderate = softmax(scaled)
-        rows.append((dots.var(), scaled.var(), *(p.max(axis=-1).mean() for p in (plain, moderate)),
-                     *((p * (1 - p)).sum(axis=-1).mean() for p in (plain, moderate))))
+        rows.append(
+            (
+                dots.var(),
+                scaled.var(),
+                *(p.max(axis=-1).mean() for p in (plain, moderate)),
+                *((p * (1 - p)).sum(axis=-1).mean() for p in (plain, moderate)),
+            )
+        )
     return Variance(np.array(lengths), *np.array(rows, dtype=float).T)
 
 
@@ -149,11 +173,17 @@ def split(d_model: int, heads: int, tokens: int = 8) -> Split:
     heads cannot share d_model equally.
     """
     if heads < 1 or d_model % heads:
-        raise ValueError(f"d_model is {d_model}, which {heads} heads cannot share equally; choose a divisor of it")
+        raise ValueError(
+            f"d_model is {d_model}, which {heads} heads cannot share equally; choose a divisor of it"
+        )
     rng = np.random.default_rng(SEED)
     x = rng.standard_normal((tokens, d_model))
-    q, k = (x @ (rng.standard_normal((d_model, d_model)) / math.sqrt(d_model)) for _ in range(2))
+    q, k = (
+        x @ (rng.standard_normal((d_model, d_model)) / math.sqrt(d_model))
+        for _ in range(2)
+    )
     d = d_model // heads
-    q, k = (y.reshape(tokens, heads, d).transpose(1, 0, 2) for y in (q, k))  # (heads, tokens, d)
-    weights = softmax(q[:, 0, None] @ k.transpose(0, 2, 1), d ** -0.5)[:, 0]
+    # (heads, tokens, d)
+    q, k = (y.reshape(tokens, heads, d).transpose(1, 0, 2) for y in (q, k))
+    weights = softmax(q[:, 0, None] @ k.transpose(0, 2, 1), d**-0.5)[:, 0]
     return Split(heads, weights, 4 * d_model * d_model, heads * 2 * tokens * tokens * d)

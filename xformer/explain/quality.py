@@ -8,14 +8,20 @@ import numpy as np
 from xformer.explain.doubts import sureness
 from xformer.results import Candidate
 
-BENDS = (12, 24)  # pieces of a source at which the logarithm of their number takes another weight
+# pieces of a source at which the logarithm of their number takes another weight
+BENDS = (12, 24)
 
 
 def features(pieces: int, best: Candidate) -> tuple[float, ...]:
     """Describe a translation: 1, the mean and the least log-probability of its pieces (nats), its characters a piece
     (few where words are spelled), ln of the number of `pieces` of its source, and how far it is above that of BENDS."""
-    return (1.0, sureness(best.log_probs), min(best.log_probs), len(best.text) / len(best.log_probs),
-            *(math.log(max(1, pieces / bend)) for bend in (1, *BENDS)))
+    return (
+        1.0,
+        sureness(best.log_probs),
+        min(best.log_probs),
+        len(best.text) / len(best.log_probs),
+        *(math.log(max(1, pieces / bend)) for bend in (1, *BENDS)),
+    )
 
 
 def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
@@ -29,6 +35,8 @@ def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
     return weights
 
 
-def estimate(weights: Sequence[float] | np.ndarray, x: Sequence[float] | np.ndarray) -> np.ndarray:
+def estimate(
+    weights: Sequence[float] | np.ndarray, x: Sequence[float] | np.ndarray
+) -> np.ndarray:
     """Compute the share (0 to 1) that say what was meant: x (F,) or (N, F) -> () or (N,)."""
     return 1 / (1 + np.exp(-np.asarray(x) @ np.asarray(weights)))

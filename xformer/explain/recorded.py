@@ -8,37 +8,68 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError, refusing, unread
+from xformer.results import (
+    PARTS,
+    Message,
+    RunSettings,
+    TrainingCourse,
+    UserError,
+    refusing,
+    unread,
+)
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
-STALLED = 0.8  # times the loss of guessing: a run that ends above this has hardly learned anything
-RISEN = 0.25  # share of the loss's fall: a run whose loss rises again by more than this, and stays there, has diverged
+# times the loss of guessing: a run that ends above this has hardly learned anything
+STALLED = 0.8
+# share of the loss's fall: a run whose loss rises again by more than this, and stays there, has diverged
+RISEN = 0.25
 MOST_BYTES = 2_000_000  # of a file of recorded runs
 
 # What recorded runs are to show, each by runs of which any two neighbours differ in one setting.
 WHOLE = RunSettings("translation", "pre", 3, "cosine", 200, 3e-3, 0.1, 0, 1_200)
-RISING = replace(WHOLE, norm="post", warmup=600, peak=3e-2)  # whose rate passes that at which it breaks
+# whose rate passes that at which it breaks
+RISING = replace(WHOLE, norm="post", warmup=600, peak=3e-2)
 QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
     "break": (RISING, replace(RISING, peak=3e-3), replace(RISING, norm="pre")),
     "rate": (WHOLE, replace(WHOLE, peak=3e-5)),
     "data": (WHOLE, replace(WHOLE, pairs=20_000), replace(WHOLE, pairs=2_000)),
-    "order": tuple(replace(WHOLE, norm=norm, warmup=warmup) for warmup in (0, 200) for norm in ("post", "pre")),
-    "parts": (WHOLE, *(replace(WHOLE, without=part, smoothing=0.0 if part == "smoothing" else WHOLE.smoothing)
-                       for part in PARTS))}
-OF_ONE_SEED = ("parts",)  # questions for which there are too many runs to make them with several
+    "order": tuple(
+        replace(WHOLE, norm=norm, warmup=warmup)
+        for warmup in (0, 200)
+        for norm in ("post", "pre")
+    ),
+    "parts": (
+        WHOLE,
+        *(
+            replace(
+                WHOLE,
+                without=part,
+                smoothing=0.0 if part == "smoothing" else WHOLE.smoothing,
+            )
+            for part in PARTS
+        ),
+    ),
+}
+# questions for which there are too many runs to make them with several
+OF_ONE_SEED = ("parts",)
 
 
 def of_seed(seed: int) -> list[RunSettings]:
     """The runs to be made with a seed, each once; 0 is the first."""
-    asked = (runs for name, runs in QUESTIONS.items() if not seed or name not in OF_ONE_SEED)
-    return [replace(one, seed=seed) for one in dict.fromkeys(one for runs in asked for one in runs)]
+    asked = (
+        runs for name, runs in QUESTIONS.items() if not seed or name not in OF_ONE_SEED
+    )
+    return [
+        replace(one, seed=seed)
+        for one in dict.fromkeys(one for runs in asked for one in runs)
+    ]
 
 
 def smoothed(values: Sequence[float], width: int = 5) -> list[float]:
     """Take the median of each value and its neighbours, `width` in all, so that one odd batch does not count."""
     half = width // 2
-    return [median(values[max(0, i - half):i + half + 1]) for i in range(len(values))]
+    return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
 
 
 def rise(course: TrainingCourse) -> int | None:
@@ -59,14 +90,23 @@ def verdict(course: TrainingCourse) -> Message:
         return Message.of("run_no_number", step=course.step[-1] if course.step else 1)
     turned = rise(course)
     if turned is not None:
-        before = course.norm[max(0, turned - 20):turned] or course.norm[:1]
-        return Message.of("run_diverged", step=course.step[turned], before=f"{median(before):.2g}",
-                          after=f"{max(course.norm[max(0, turned - 3):]):.2g}",
-                          low=f"{min(course.loss[:turned + 1]):.2f}", last=f"{course.loss[-1]:.2f}")
+        before = course.norm[max(0, turned - 20) : turned] or course.norm[:1]
+        return Message.of(
+            "run_diverged",
+            step=course.step[turned],
+            before=f"{median(before):.2g}",
+            after=f"{max(course.norm[max(0, turned - 3) :]):.2g}",
+            low=f"{min(course.loss[: turned + 1]):.2f}",
+            last=f"{course.loss[-1]:.2f}",
+        )
     reached = course.scores[-1][2] if course.scores else 0.0
     seconds = f"{course.seconds:.0f}"
-    losses = {"first": f"{course.loss[0]:.2f}", "last": f"{course.loss[-1]:.2f}", "step": course.step[-1],
-              "guess": f"{course.guess:.2f}"}
+    losses = {
+        "first": f"{course.loss[0]:.2f}",
+        "last": f"{course.loss[-1]:.2f}",
+        "step": course.step[-1],
+        "guess": f"{course.guess:.2f}",
+    }
     if course.loss[-1] > STALLED * course.guess:
         return Message.of("run_stalled", least=f"{100 * (1 - STALLED):.0f}", **losses)
     if course.measure == "bleu":
@@ -74,9 +114,18 @@ def verdict(course: TrainingCourse) -> Message:
     share = f"{100 * reached:.0f}"
     if reached < LEARNED:
         return Message.of("run_halfway", share=share, **losses)
-    below = max((i for i, (_, _, value) in enumerate(course.scores) if value < LEARNED), default=-1)
+    below = max(
+        (i for i, (_, _, value) in enumerate(course.scores) if value < LEARNED),
+        default=-1,
+    )
     since = course.scores[below + 1][0]  # the step from which the score stays above
-    return Message.of("run_learned", share=share, seconds=seconds, since=since, least=f"{100 * LEARNED:.0f}")
+    return Message.of(
+        "run_learned",
+        share=share,
+        seconds=seconds,
+        since=since,
+        least=f"{100 * LEARNED:.0f}",
+    )
 
 
 def highest_rate(course: TrainingCourse) -> float:
@@ -91,13 +140,19 @@ def learned(course: TrainingCourse) -> bool:
 
 def kind_of(course: TrainingCourse) -> RunSettings:
     """What a run has in common with those of other seeds, lengths and depths: one of the settings of QUESTIONS."""
-    return replace(course.settings, seed=WHOLE.seed, steps=WHOLE.steps, layers=WHOLE.layers)
+    return replace(
+        course.settings, seed=WHOLE.seed, steps=WHOLE.steps, layers=WHOLE.layers
+    )
 
 
-def kinds(courses: Sequence[TrainingCourse], question: str) -> dict[RunSettings, list[TrainingCourse]]:
+def kinds(
+    courses: Sequence[TrainingCourse], question: str
+) -> dict[RunSettings, list[TrainingCourse]]:
     """The runs of a question that were not cut short, by their settings but for the seed, in the question's order."""
-    found = {kind: [one for one in courses if kind_of(one) == kind and one.ended != "cut"]
-             for kind in QUESTIONS[question]}
+    found = {
+        kind: [one for one in courses if kind_of(one) == kind and one.ended != "cut"]
+        for kind in QUESTIONS[question]
+    }
     return {kind: runs for kind, runs in found.items() if runs}
 
 
@@ -110,13 +165,19 @@ class Recorded:
     broken: int  # further runs in the file that cannot be read
 
 
-def check_options(out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def check_options(
+    out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]
+) -> None:
     """Raise UserError where the file `out` says `about` its runs that they were made with other options than asked."""
     if any(about.get(name) != value for name, value in asked.items()):
-        raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
+        raise UserError(
+            f"The file {out} holds runs that were made with other options; name another file with --out."
+        )
 
 
-def to_json(about: dict[str, Any], runs: Sequence[TrainingCourse] | Sequence[PretrainingRun]) -> str:
+def to_json(
+    about: dict[str, Any], runs: Sequence[TrainingCourse] | Sequence[PretrainingRun]
+) -> str:
     """Write runs in the form that `read` expects, or `read_pretraining`."""
     lines = ",\n".join(json.dumps(asdict(run), allow_nan=False) for run in runs)
     return f'{{"about": {json.dumps(about, ensure_ascii=False)},\n"runs": [\n{lines}\n]}}\n'
@@ -124,28 +185,39 @@ def to_json(about: dict[str, Any], runs: Sequence[TrainingCourse] | Sequence[Pre
 
 def read(path: Path) -> Recorded:
     """Read recorded runs; broken runs are left out and counted. Raises UserError if the file as a whole is broken."""
-    from pydantic import ConfigDict, TypeAdapter  # a quarter of a second, which programs without runs need not wait
+    # a quarter of a second, which programs without runs need not wait
+    from pydantic import ConfigDict, TypeAdapter
 
-    with refusing((OSError, ValueError, TypeError, KeyError, RecursionError), lambda _: (
-            Message.of("recorded_broken", file=path.name))):
+    with refusing(
+        (OSError, ValueError, TypeError, KeyError, RecursionError),
+        lambda _: Message.of("recorded_broken", file=path.name),
+    ):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
         stored = json.loads(path.read_text(encoding="utf-8"))
         about = dict(stored["about"])
         runs = list(stored["runs"])
-    reader = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False))
+    reader = TypeAdapter(
+        list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False)
+    )
     courses = []
     for run in runs:
         with suppress(ValueError):
-            courses += [one for one in reader.validate_python([run])
-                        if len(one.step) == len(one.loss) == len(one.rate) == len(one.norm) > 0]
+            courses += [
+                one
+                for one in reader.validate_python([run])
+                if len(one.step) == len(one.loss) == len(one.rate) == len(one.norm) > 0
+            ]
     return Recorded(about, tuple(courses), len(runs) - len(courses))
 
 
 def read_pretraining(path: Path) -> PretrainingStudy:
     """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
     from pydantic import TypeAdapter
-    with refusing((OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)):
+
+    with refusing(
+        (OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)
+    ):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
         return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())

@@ -36,11 +36,17 @@ def steps(model: Transformer, pair: Pair, side: str) -> Iterator[Step]:
     """Run the encoder or the decoder of a pass; a state begins as embedding plus position."""
     device = model.embedding.weight.device
     decoder = side == "decoder"
-    source, given = (torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given))
+    source, given = (
+        torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given)
+    )
     memory, memory_mask = model.encode(source) if decoder else (source, None)
     x = model.embedding(given if decoder else source)
     mask = future_mask(len(pair.given), device) if decoder else None
-    names = ("self_attention", *(("cross_attention",) if decoder else ()), "feed_forward")
+    names = (
+        "self_attention",
+        *(("cross_attention",) if decoder else ()),
+        "feed_forward",
+    )
     for number, layer in enumerate(getattr(model, side).layers, 1):
         for name in names:
             residual: Residual = getattr(layer, f"{name.split('_')[0]}_residual")
@@ -51,7 +57,9 @@ def steps(model: Transformer, pair: Pair, side: str) -> Iterator[Step]:
             if name == "self_attention":
                 added = sublayer(read, mask, record=record)
             elif name == "cross_attention":
-                added = sublayer(read, memory_mask, sublayer.keys_values(memory), record=record)
+                added = sublayer(
+                    read, memory_mask, sublayer.keys_values(memory), record=record
+                )
             else:
                 added = sublayer(read)
             x = residual(x, lambda _, added=added: added)
@@ -66,7 +74,9 @@ def _numpy(x: Tensor) -> np.ndarray:
 def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> Stream:
     """Answer `results.Follow`. Raises UserError if there is no such side."""
     if side not in SIDES:
-        raise UserError(Message.of("first_error_side", side=side, sides=", ".join(SIDES)))
+        raise UserError(
+            Message.of("first_error_side", side=side, sides=", ".join(SIDES))
+        )
     sublayers = list[Sublayer]()
     moved = 0.0
     x = torch.empty(0)
@@ -78,10 +88,27 @@ def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> S
             hidden = _numpy(one.sublayer.activation(one.sublayer.inner(one.read)))
             backwards = one.sublayer(one.read.flip(1)).flip(1)
             moved = max(moved, float((backwards - one.added).abs().max()))
-        sublayers.append(Sublayer(
-            one.layer, one.name, _numpy(one.state), _numpy(one.added),
-            _numpy(one.read if one.residual.order == "pre" else x), _numpy(x),
-            norm.weight.float().cpu().numpy(), norm.bias.float().cpu().numpy(), hidden))
-    read, predicted = (pair.given, pair.predicted) if side == "decoder" else (pair.source, [])
-    return Stream(tuple(tokenizer.pieces(read)), tuple(tokenizer.pieces(predicted)), model.config.norm,
-                  tuple(sublayers), moved, _numpy(getattr(model, side).norm(x)))
+        sublayers.append(
+            Sublayer(
+                one.layer,
+                one.name,
+                _numpy(one.state),
+                _numpy(one.added),
+                _numpy(one.read if one.residual.order == "pre" else x),
+                _numpy(x),
+                norm.weight.float().cpu().numpy(),
+                norm.bias.float().cpu().numpy(),
+                hidden,
+            )
+        )
+    read, predicted = (
+        (pair.given, pair.predicted) if side == "decoder" else (pair.source, [])
+    )
+    return Stream(
+        tuple(tokenizer.pieces(read)),
+        tuple(tokenizer.pieces(predicted)),
+        model.config.norm,
+        tuple(sublayers),
+        moved,
+        _numpy(getattr(model, side).norm(x)),
+    )

@@ -15,7 +15,8 @@ from xformer.strings import ENGLISH, Language
 
 SHOW = ("head", "mean", "max", "rollout")
 VIEWS = ("auto", "heatmap", "arcs")  # auto: arcs in a narrow window
-ROWS = ("own", "predicted")  # a decoder's rows are labelled with the word that the head reads, or with the next word
+# a decoder's rows are labelled with the word that the head reads, or with the next word
+ROWS = ("own", "predicted")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Choice:
     layer: int = 1  # from 1
     head: int = 1  # from 1
     show: str = "head"  # of SHOW
-    heads: tuple[Head, ...] = ()  # combined by mean or max; none: all heads of the layer
+    # combined by mean or max; none: all heads of the layer
+    heads: tuple[Head, ...] = ()
     view: str = "auto"  # of VIEWS
     threshold: int = 5  # percent; arcs below it are not drawn
     rows: str = "own"  # of ROWS
@@ -54,7 +56,8 @@ class Units:
     queries: tuple[str, ...]  # label of each row
     keys: tuple[str, ...]  # label of each column
     line: tuple[str, ...]  # short labels of the queries, as they stand in the sentence
-    row_words: tuple[tuple[int, ...], ...]  # positions of each row's pieces in their sentence, counted as in `Lock`
+    # positions of each row's pieces in their sentence, counted as in `Lock`
+    row_words: tuple[tuple[int, ...], ...]
     column_words: tuple[tuple[int, ...], ...]
     sink_columns: tuple[int, ...]
 
@@ -64,13 +67,17 @@ class Picture(Units):
     """A map that is ready to be drawn: its values are (queries, keys), float32."""
 
     title: str
-    rules: tuple[str, ...]  # how the numbers were made, in sentences; none for an unchanged head
-    sinks: float | None  # share of the attention that lies on sinks; None if they are hidden
+    # how the numbers were made, in sentences; none for an unchanged head
+    rules: tuple[str, ...]
+    # share of the attention that lies on sinks; None if they are hidden
+    sinks: float | None
     asks: str  # title of the axis of queries
     seen: str  # title of the axis of keys
 
 
-def named_by(choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()) -> str:
+def named_by(
+    choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()
+) -> str:
     """Whether a decoder's rows are labelled with the piece "given" or "predicted" (alignment.READINGS).
 
     given: the cross-attention heads that align the piece they were given. heads: those of the picture; the majority
@@ -90,13 +97,22 @@ def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
         return [choice.chosen]
     all_of = Head.every(choice.stack, layers, heads)
     if choice.show == "rollout":
-        return [one for one in all_of if choice.stack != "cross" or one.layer == choice.layer]
+        return [
+            one
+            for one in all_of
+            if choice.stack != "cross" or one.layer == choice.layer
+        ]
     joined = [one for one in choice.heads if one in all_of]
     return joined or [one for one in all_of if one.layer == choice.layer]
 
 
-def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_maps: np.ndarray | None = None,
-            given: Collection[Head] = ()) -> Picture:
+def picture(
+    trace: Trace,
+    choice: Choice,
+    language: Language = ENGLISH,
+    stack_maps: np.ndarray | None = None,
+    given: Collection[Head] = (),
+) -> Picture:
     """Make the picture of a choice; every step that changes a number adds its rule.
 
     stack_maps: `all_maps` of the choice, if already computed. given: the heads that align the piece they were given.
@@ -105,20 +121,40 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
     attention = trace.of(choice.stack)
     values, title, rule = _chosen(trace, choice, stack_maps, language)
-    to_come = named_by(choice, given, heads_of(choice, *stack_maps.shape[:2])) == READINGS[0]
+    to_come = (
+        named_by(choice, given, heads_of(choice, *stack_maps.shape[:2])) == READINGS[0]
+    )
     share = None if choice.hide else maps.mass(values, maps.sinks(attention.seen))
     shown = units(values, attention, choice, to_come, language)
-    rules = [said for said, used in ((language.say("rule_weigh"), choice.weigh), (rule, rule),
-                                     (language.say("rule_words"), choice.words),
-                                     (language.say("rule_hidden"), choice.hide)) if said and used]
+    rules = [
+        said
+        for said, used in (
+            (language.say("rule_weigh"), choice.weigh),
+            (rule, rule),
+            (language.say("rule_words"), choice.words),
+            (language.say("rule_hidden"), choice.hide),
+        )
+        if said and used
+    ]
     unit = "word" if choice.words else "piece"
     asks = "source" if not attention.predicted else "predicted" if to_come else "given"
-    return Picture(**{**vars(shown), "values": shown.values.astype(np.float32)}, title=title, rules=tuple(rules),
-                   sinks=share, asks=language.say(f"axis_asks_{asks}_{unit}"),
-                   seen=language.say(f"axis_seen_{SIDES[choice.stack][1]}_{unit}"))
+    return Picture(
+        **{**vars(shown), "values": shown.values.astype(np.float32)},
+        title=title,
+        rules=tuple(rules),
+        sinks=share,
+        asks=language.say(f"axis_asks_{asks}_{unit}"),
+        seen=language.say(f"axis_seen_{SIDES[choice.stack][1]}_{unit}"),
+    )
 
 
-def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, language: Language = ENGLISH) -> Units:
+def units(
+    values: np.ndarray,
+    attention: Maps,
+    choice: Choice,
+    to_come: bool,
+    language: Language = ENGLISH,
+) -> Units:
     """Join the pieces of maps (…, queries, keys) into words and hide sinks, as the choice says.
 
     to_come: whether a decoder's rows are labelled with the piece to predict. If there are only sinks, their columns
@@ -126,8 +162,10 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
     """
     to_come = to_come and bool(attention.predicted)
     rows = attention.predicted if to_come else attention.asks
-    row_groups, key_groups = (words(pieces) if choice.words else [[i] for i in range(len(pieces))]
-                              for pieces in (rows, attention.seen))
+    row_groups, key_groups = (
+        words(pieces) if choice.words else [[i] for i in range(len(pieces))]
+        for pieces in (rows, attention.seen)
+    )
     if choice.words:
         values = maps.by_words(values, row_groups, key_groups)
     line = [shown(text) for text in joined(rows, row_groups)]
@@ -135,63 +173,107 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
     if to_come:  # the word given last, and the one to predict
         before = [shown(attention.asks[0]), *line[:-1]]
         row = "row_target_late" if attention.late else "row_target"
-        queries = [language.say(row, given=g, wanted=w) for g, w in zip(before, line, strict=True)]
+        queries = [
+            language.say(row, given=g, wanted=w)
+            for g, w in zip(before, line, strict=True)
+        ]
     keys = [shown(text) for text in joined(attention.seen, key_groups)]
-    of_rows, of_keys = ([i for i, group in enumerate(groups) if group[0] in maps.sinks(pieces)]  # each is a word
-                        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
+    # each is a word
+    of_rows, of_keys = (
+        [i for i, group in enumerate(groups) if group[0] in maps.sinks(pieces)]
+        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups))
+    )
     if choice.hide:
         values = maps.hide(values, of_keys)
-        kept = [i for i in range(len(row_groups)) if i not in of_rows] or [*range(len(row_groups))]
-        seen = [i for i in range(len(key_groups)) if i not in of_keys] or [*range(len(key_groups))]
+        kept = [i for i in range(len(row_groups)) if i not in of_rows] or [
+            *range(len(row_groups))
+        ]
+        seen = [i for i in range(len(key_groups)) if i not in of_keys] or [
+            *range(len(key_groups))
+        ]
         values = values[..., kept, :][..., seen]
         queries, line = ([labels[i] for i in kept] for labels in (queries, line))
         row_groups = [row_groups[i] for i in kept]
         key_groups = [key_groups[i] for i in seen]
         keys = [keys[i] for i in seen]
         of_keys = []
-    return Units(values, tuple(queries), tuple(keys), tuple(line),
-                 tuple(tuple(i + to_come for i in group) for group in row_groups), tuple(map(tuple, key_groups)),
-                 tuple(of_keys))
+    return Units(
+        values,
+        tuple(queries),
+        tuple(keys),
+        tuple(line),
+        tuple(tuple(i + to_come for i in group) for group in row_groups),
+        tuple(map(tuple, key_groups)),
+        tuple(of_keys),
+    )
 
 
-def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
-            ) -> tuple[np.ndarray, str, str | None]:
+def _chosen(
+    trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
+) -> tuple[np.ndarray, str, str | None]:
     """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
     layers, heads = stack_maps.shape[:2]
     layer = min(choice.layer, layers)
     head = min(choice.head, heads)
-    joined = [one for one in choice.heads if choice.show != "head" and one.layer <= layers and one.head <= heads]
+    joined = [
+        one
+        for one in choice.heads
+        if choice.show != "head" and one.layer <= layers and one.head <= heads
+    ]
     names = ", ".join(place(one, language) for one in joined)
 
     def say(key: str) -> str:
-        return language.say(key, stack=language.say(choice.name), layer=layer, layers=layers, head=head,
-                            heads=len(joined) or heads, names=names)
+        return language.say(
+            key,
+            stack=language.say(choice.name),
+            layer=layer,
+            layers=layers,
+            head=head,
+            heads=len(joined) or heads,
+            names=names,
+        )
 
     if choice.show == "head":
         return stack_maps[layer - 1, head - 1], say("picture_title"), None
     if choice.show == "rollout" and choice.stack == "cross":
-        values = maps.cross_rollout(stack_maps[layer - 1], all_maps(trace, "encoder_self", choice.weigh))
+        values = maps.cross_rollout(
+            stack_maps[layer - 1], all_maps(trace, "encoder_self", choice.weigh)
+        )
         return values, say("picture_title_rollout_cross"), say("rule_rollout_cross")
     if choice.show == "rollout":
-        return maps.rollout(stack_maps), say("picture_title_rollout"), say("rule_rollout")
+        return (
+            maps.rollout(stack_maps),
+            say("picture_title_rollout"),
+            say("rule_rollout"),
+        )
     together = stack_maps[layer - 1]
     kind = choice.show
     if joined:
         together = np.stack([stack_maps[one.layer - 1, one.head - 1] for one in joined])
         kind = f"{kind}_chosen"
-    return maps.combine(together, choice.show), say(f"picture_title_{kind}"), say(f"rule_{kind}")
+    return (
+        maps.combine(together, choice.show),
+        say(f"picture_title_{kind}"),
+        say(f"rule_{kind}"),
+    )
 
 
 def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
     """The maps (layers, heads, queries, keys) of a stack, unchanged or weighed by the norms of the values."""
     attention = trace.of(stack)
-    return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
+    return (
+        maps.weigh(attention.probabilities, attention.norms)
+        if weighed
+        else attention.probabilities
+    )
 
 
 def folded(picture: Picture, language: Language = ENGLISH) -> str:
     """The summary of a picture, to be unfolded; HTML."""
-    return (f"<details><summary>{language.html('summary_label')}</summary>"
-            f"<p>{escape(summary(picture, language))}</p></details>")
+    return (
+        f"<details><summary>{language.html('summary_label')}</summary>"
+        f"<p>{escape(summary(picture, language))}</p></details>"
+    )
 
 
 def summary(picture: Picture, language: Language = ENGLISH) -> str:
@@ -199,6 +281,12 @@ def summary(picture: Picture, language: Language = ENGLISH) -> str:
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())
-        lines.append(language.say("summary_row" if values[best] else "summary_row_empty", query=query,
-                                  key=picture.keys[best], percent=percent(float(values[best]))))
+        lines.append(
+            language.say(
+                "summary_row" if values[best] else "summary_row_empty",
+                query=query,
+                key=picture.keys[best],
+                percent=percent(float(values[best])),
+            )
+        )
     return " ".join(lines)

@@ -14,12 +14,30 @@ from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
-TEXTS = ("looks_at", "looks_at_nothing", "looked_at_by", "looked_at_by_nobody", "view_hint", "view_locked",
-         "arcs_drawn", "probability", "line_asks", "line_seen", "more_rows", "remove_choice")
+TEXTS = (
+    "looks_at",
+    "looks_at_nothing",
+    "looked_at_by",
+    "looked_at_by_nobody",
+    "view_hint",
+    "view_locked",
+    "arcs_drawn",
+    "probability",
+    "line_asks",
+    "line_seen",
+    "more_rows",
+    "remove_choice",
+)
 
 
-def payload(picture: Picture, choice: Choice, checkpoint: str, language: Language = ENGLISH, pair: Sequence[str] = (),
-            chips: Mapping[str, str] | None = None) -> dict[str, Any]:
+def payload(
+    picture: Picture,
+    choice: Choice,
+    checkpoint: str,
+    language: Language = ENGLISH,
+    pair: Sequence[str] = (),
+    chips: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Pack a picture: labels as text, which the script escapes, and values (queries, keys) as float32 bytes.
 
     checkpoint: name and identity, written under an exported picture. pair: both sentences, written in it. chips: the
@@ -28,22 +46,49 @@ def payload(picture: Picture, choice: Choice, checkpoint: str, language: Languag
     """
     values = np.ascontiguousarray(picture.values, dtype="<f4")
     key = (picture.title, *values.shape, *astuple(choice))
-    return {"data": base64.b64encode(values.tobytes()).decode("ascii"), "queries": picture.queries,
-            "keys": picture.keys, "line": picture.line, "title": picture.title, "rules": picture.rules,
-            "row_words": picture.row_words, "column_words": picture.column_words,
-            "sides": [LETTERS[side] for side in SIDES[choice.stack]], "pair": list(pair),
-            "asks": picture.asks, "seen": picture.seen, "view": choice.view, "threshold": choice.threshold / 100,
-            "palette": PALETTES[choice.palette], "same": choice.stack != "cross", "checkpoint": checkpoint,
-            "chips": dict(chips or {}),
-            "texts": {name: language.texts[name] for name in TEXTS}, "key": " ".join(map(str, key))}
+    return {
+        "data": base64.b64encode(values.tobytes()).decode("ascii"),
+        "queries": picture.queries,
+        "keys": picture.keys,
+        "line": picture.line,
+        "title": picture.title,
+        "rules": picture.rules,
+        "row_words": picture.row_words,
+        "column_words": picture.column_words,
+        "sides": [LETTERS[side] for side in SIDES[choice.stack]],
+        "pair": list(pair),
+        "asks": picture.asks,
+        "seen": picture.seen,
+        "view": choice.view,
+        "threshold": choice.threshold / 100,
+        "palette": PALETTES[choice.palette],
+        "same": choice.stack != "cross",
+        "checkpoint": checkpoint,
+        "chips": dict(chips or {}),
+        "texts": {name: language.texts[name] for name in TEXTS},
+        "key": " ".join(map(str, key)),
+    }
 
 
-def before_and_after(passes: Sequence[Trace], names: Sequence[str], choice: Choice, info: ModelInfo,
-                     language: Language = ENGLISH, given: Collection[Head] = ()) -> dict[str, Any]:
+def before_and_after(
+    passes: Sequence[Trace],
+    names: Sequence[str],
+    choice: Choice,
+    info: ModelInfo,
+    language: Language = ENGLISH,
+    given: Collection[Head] = (),
+) -> dict[str, Any]:
     """Pack the pictures of a head in a pass "before" and in one "after" a change; each title ends with a name.
 
     given: the heads that align the piece they were given.
     """
     pictures = [picture(one, choice, language, given=given) for one in passes]
-    return {key: payload(replace(one, title=f"{one.title} · {name}"), choice, f"{info.name} {info.identity}", language)
-            for key, one, name in zip(("before", "after"), pictures, names, strict=True)}
+    return {
+        key: payload(
+            replace(one, title=f"{one.title} · {name}"),
+            choice,
+            f"{info.name} {info.identity}",
+            language,
+        )
+        for key, one, name in zip(("before", "after"), pictures, names, strict=True)
+    }

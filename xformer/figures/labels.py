@@ -10,7 +10,9 @@ from xformer.results import Head, ModelInfo
 from xformer.strings import ASSETS, ENGLISH, Language
 
 # HTML, by the module of figures and by what each is of.
-FORMULAS: dict[str, dict[str, str]] = json.loads((ASSETS / "formulas.json").read_text(encoding="utf-8"))
+FORMULAS: dict[str, dict[str, str]] = json.loads(
+    (ASSETS / "formulas.json").read_text(encoding="utf-8")
+)
 
 
 def shown(piece: str) -> str:
@@ -42,7 +44,11 @@ def readable(piece: str) -> str:
 
 def sentence(pieces: Sequence[str]) -> str:
     """Join pieces to the text that they spell, without special pieces."""
-    return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
+    return (
+        spelled("".join(piece for piece in pieces if piece not in SPECIAL.values()))
+        .replace(WORD_START, " ")
+        .strip()
+    )
 
 
 def bare(word: str) -> str:
@@ -52,7 +58,7 @@ def bare(word: str) -> str:
 
 def shortened(text: str, most: int) -> str:
     """Cut a text after `most` letters, of which the last is then an ellipsis."""
-    return text if len(text) <= most else f"{text[:most - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def place(head: Head, language: Language = ENGLISH) -> str:
@@ -62,8 +68,10 @@ def place(head: Head, language: Language = ENGLISH) -> str:
 
 def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
     """Name the model of the surrounding figures; assets/save.js writes the name into saved files. HTML."""
-    return (f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
-            f'{" hidden" if hidden else ""}>{escape(text)}</span>')
+    return (
+        f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
+        f"{' hidden' if hidden else ''}>{escape(text)}</span>"
+    )
 
 
 def percent(probability: float) -> str:
@@ -77,21 +85,29 @@ def percent(probability: float) -> str:
 def times(gain: float) -> str:
     """Write e^gain, how many times likelier something is, to two digits."""
     if gain > math.log(1e9):
-        return "10" + f"{gain / math.log(10):.0f}".translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return "10" + f"{gain / math.log(10):.0f}".translate(
+            str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+        )
     value = math.exp(gain)
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
     """Write a text of a language as a paragraph of HTML. kind: its CSS class, or "status" for what is read out."""
-    attribute = ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
+    attribute = (
+        ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
+    )
     return f"<p{attribute}>{language.html(key, **values)}</p>"
 
 
-def lesson(language: Language, name: str, formula: str, text: str, **values: object) -> str:
+def lesson(
+    language: Language, name: str, formula: str, text: str, **values: object
+) -> str:
     """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML. name, text: the keys."""
-    return (f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
-            f'{paragraph(language, text, "note", **values)}')
+    return (
+        f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
+        f"{paragraph(language, text, 'note', **values)}"
+    )
 
 
 def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:

@@ -23,17 +23,25 @@ GREY = "#9ca3af"
 FONT = 13
 GRID = "rgba(128, 128, 128, 0.25)"
 CLEAR = "rgba(0,0,0,0)"
-LOOK: dict[str, Any] = {"font": {"size": FONT, "family": "system-ui, sans-serif"}, "dragmode": False,
-                        "paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR}
+LOOK: dict[str, Any] = {
+    "font": {"size": FONT, "family": "system-ui, sans-serif"},
+    "dragmode": False,
+    "paper_bgcolor": CLEAR,
+    "plot_bgcolor": CLEAR,
+}
 # pixels: the height of a plot, and of each of several that stand one above the other
 PLOT = 240
 PANEL = 170
 GAP = 32  # pixels between these; the name of the lower one's axis stands there
-MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}  # pixels around a plot: the names and the numbers of its axes
+# pixels around a plot: the names and the numbers of its axes
+MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}
 MARKS = 3  # least number of marks on a logarithmic axis
-END = "<extra></extra>"  # at the end of a hover text: the name of what is drawn does not stand beside it
-STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))  # of its marks, within a decade
-PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}  # of the International System of Units, by the power of ten
+# at the end of a hover text: the name of what is drawn does not stand beside it
+END = "<extra></extra>"
+# of its marks, within a decade
+STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))
+# of the International System of Units, by the power of ten
+PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}
 Stop = tuple[int, int, int, float]  # red, green, blue (0 to 255), opacity (0 to 1)
 
 
@@ -54,23 +62,56 @@ PALETTES: dict[str, list[Stop]] = {
 }
 
 
-def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PLOT, pair: Sequence[str] = (),
-           **more: Any) -> dict[str, Any]:
+def layout(
+    title: str,
+    *,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    height: int = PLOT,
+    pair: Sequence[str] = (),
+    **more: Any,
+) -> dict[str, Any]:
     """Lay out a figure with two axes; it fills the available width, on a phone too.
 
     height: in pixels, between the axes. pair: the sentence and its translation, of which it is, for saved files. more:
     entries of plotly's layout; those of its margin replace MARGIN's.
     """
     margin = {**MARGIN, **more.pop("margin", {})}
-    return {"title": {"text": literal([title])[0]}, "height": height + margin["t"] + margin["b"], "autosize": True,
-            "margin": margin, "xaxis": x, "yaxis": y, "meta": {"pair": list(pair)}, **LOOK, **more}
+    return {
+        "title": {"text": literal([title])[0]},
+        "height": height + margin["t"] + margin["b"],
+        "autosize": True,
+        "margin": margin,
+        "xaxis": x,
+        "yaxis": y,
+        "meta": {"pair": list(pair)},
+        **LOOK,
+        **more,
+    }
 
 
-def line(x: Any, y: Any, name: str, colour: str, hover: str | None, *, dash: str | None = None,
-         width: float | None = None, mode: str = "lines+markers", **more: Any) -> go.Scatter:
+def line(
+    x: Any,
+    y: Any,
+    name: str,
+    colour: str,
+    hover: str | None,
+    *,
+    dash: str | None = None,
+    width: float | None = None,
+    mode: str = "lines+markers",
+    **more: Any,
+) -> go.Scatter:
     """A line through points. hover: the text beside a point, as a template of plotly's. more: entries of its trace."""
-    return go.Scatter(x=x, y=y, name=name, mode=mode, line={"color": colour, "dash": dash, "width": width},
-                      hovertemplate=hover, **more)
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode=mode,
+        line={"color": colour, "dash": dash, "width": width},
+        hovertemplate=hover,
+        **more,
+    )
 
 
 def panels(count: int, height: int = 0) -> tuple[int, list[tuple[float, float]]]:
@@ -86,29 +127,49 @@ def panels(count: int, height: int = 0) -> tuple[int, list[tuple[float, float]]]
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with a title. more: entries of plotly's axis."""
-    return {"title": {"text": title, "standoff": 6, "font": {"size": FONT}}, "gridcolor": GRID, "zeroline": False,
-            "automargin": "height+width", **more}
+    return {
+        "title": {"text": title, "standoff": 6, "font": {"size": FONT}},
+        "gridcolor": GRID,
+        "zeroline": False,
+        "automargin": "height+width",
+        **more,
+    }
 
 
-def logarithmic(title: str, values: Iterable[float | None], **more: Any) -> dict[str, Any]:
+def logarithmic(
+    title: str, values: Iterable[float | None], **more: Any
+) -> dict[str, Any]:
     """A logarithmic axis for these values, with marks at 1, 10, 100, or closer where they are of few powers of ten."""
-    known = [value for value in values if value is not None and math.isfinite(value) and value > 0] or [1.0]
+    known = [
+        value
+        for value in values
+        if value is not None and math.isfinite(value) and value > 0
+    ] or [1.0]
     low = math.log10(min(known))
     high = math.log10(max(known))
     decades = range(math.floor(low), math.ceil(high) + 1)
     for steps in STEPS:
-        marks = [step * 10.0 ** decade for decade in decades for step in steps]
+        marks = [step * 10.0**decade for decade in decades for step in steps]
         if sum(low <= math.log10(mark) <= high for mark in marks) >= MARKS:
             break
-    return axis(title, type="log", tickvals=marks, ticktext=[short(mark) for mark in marks], **more)
+    return axis(
+        title,
+        type="log",
+        tickvals=marks,
+        ticktext=[short(mark) for mark in marks],
+        **more,
+    )
 
 
 def short(value: float) -> str:
     """Write a number as a mark of an axis: 0.05, 20, 3 k."""
-    power = next((power for power in PREFIXES if abs(value) >= 0.9999 * 10 ** power), 0)
-    return f"{value / 10 ** power:.3g} {PREFIXES[power]}".rstrip()
+    power = next((power for power in PREFIXES if abs(value) >= 0.9999 * 10**power), 0)
+    return f"{value / 10**power:.3g} {PREFIXES[power]}".rstrip()
 
 
 def literal(labels: Sequence[str]) -> list[str]:
     """Escape labels for plotly, which reads some HTML in its texts."""
-    return [label.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for label in labels]
+    return [
+        label.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        for label in labels
+    ]

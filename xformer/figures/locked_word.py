@@ -39,7 +39,10 @@ class Lock:
             raise UserError(Message.of("error_lock", value=text[:40]))
         sides = {letters: side for side, letters in LETTERS.items()}
         first, at, second, by = parts.groups()
-        return cls((sides[first], int(at)) if first else None, (sides[second], int(by)) if second else None)
+        return cls(
+            (sides[first], int(at)) if first else None,
+            (sides[second], int(by)) if second else None,
+        )
 
     def placed(self, stack: str) -> Lock:
         """Give each word the role that it can have in a stack; leave out words that the stack does not have.
@@ -48,8 +51,22 @@ class Lock:
         """
         rows, columns = SIDES[stack]
         turned = rows != columns
-        asks = next((word for word in (self.asks, self.seen if turned else None) if word and word[0] == rows), None)
-        seen = next((word for word in (self.seen, self.asks if turned else None) if word and word[0] == columns), None)
+        asks = next(
+            (
+                word
+                for word in (self.asks, self.seen if turned else None)
+                if word and word[0] == rows
+            ),
+            None,
+        )
+        seen = next(
+            (
+                word
+                for word in (self.seen, self.asks if turned else None)
+                if word and word[0] == columns
+            ),
+            None,
+        )
         return Lock(asks, seen)
 
 
@@ -61,7 +78,14 @@ def locked(text: str) -> Lock:
 def locked_target(lock: str) -> int | None:
     """Find the piece of the translation, from 0, that is locked; None if there is none."""
     words = locked(lock)
-    return next((at - 1 for side, at in filter(None, (words.asks, words.seen)) if side == "target" and at > 0), None)
+    return next(
+        (
+            at - 1
+            for side, at in filter(None, (words.asks, words.seen))
+            if side == "target" and at > 0
+        ),
+        None,
+    )
 
 
 @dataclass(frozen=True)
@@ -76,10 +100,18 @@ class Link:
 
 def row_of(words: Sequence[Sequence[int]], word: tuple[str, int] | None) -> int | None:
     """Find the row or column of a word. words: the positions of each row's pieces. None if no row has the word."""
-    return next((i for i, positions in enumerate(words) if word and word[1] in positions), None)
+    return next(
+        (i for i, positions in enumerate(words) if word and word[1] in positions), None
+    )
 
 
-def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, given: Collection[Head] = ()) -> list[Link]:
+def links(
+    trace: Trace,
+    choice: Choice,
+    lock: Lock,
+    stack_maps: np.ndarray,
+    given: Collection[Head] = (),
+) -> list[Link]:
     """List the heads of a stack by how much one locked word looks at the other, best first.
 
     With one word locked, a head counts with its largest share from or to that word, apart from itself and sinks.
@@ -90,9 +122,19 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
     if lock == Lock():
         return []
     attention = trace.of(choice.stack)
-    shown = {reading: units(stack_maps, attention, choice, reading == READINGS[0]) for reading in READINGS}
-    found = [link for head in Head.every(choice.stack, *stack_maps.shape[:2])
-             if (link := _link(head, shown[named_by(choice, given, [head])], choice.stack, lock))]
+    shown = {
+        reading: units(stack_maps, attention, choice, reading == READINGS[0])
+        for reading in READINGS
+    }
+    found = [
+        link
+        for head in Head.every(choice.stack, *stack_maps.shape[:2])
+        if (
+            link := _link(
+                head, shown[named_by(choice, given, [head])], choice.stack, lock
+            )
+        )
+    ]
     return sorted(found, key=lambda link: -link.probability)
 
 
@@ -105,11 +147,25 @@ def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
     values = shown.values[head.layer - 1, head.head - 1]
     same = stack != "cross"
     if column is None:
-        column = _largest(values[row], [k for k, words in enumerate(shown.column_words) if k in shown.sink_columns or
-                                        same and words == shown.row_words[row or 0]])
+        column = _largest(
+            values[row],
+            [
+                k
+                for k, words in enumerate(shown.column_words)
+                if k in shown.sink_columns
+                or same
+                and words == shown.row_words[row or 0]
+            ],
+        )
     elif row is None:
-        row = _largest(values[:, column], [q for q, words in enumerate(shown.row_words)
-                                           if same and words == shown.column_words[column]])
+        row = _largest(
+            values[:, column],
+            [
+                q
+                for q, words in enumerate(shown.row_words)
+                if same and words == shown.column_words[column]
+            ],
+        )
     if row is None or column is None:
         return None
     return Link(head, shown.line[row], shown.keys[column], float(values[row, column]))
@@ -121,8 +177,15 @@ def _largest(values: np.ndarray, but: Sequence[int]) -> int | None:
     return max(left, key=values.__getitem__) if left else None
 
 
-def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps: np.ndarray, given: Collection[Head],
-            language: Language = ENGLISH) -> dict[str, Any]:
+def payload(
+    trace: Trace,
+    choice: Choice,
+    lock: Lock,
+    seen: Picture,
+    stack_maps: np.ndarray,
+    given: Collection[Head],
+    language: Language = ENGLISH,
+) -> dict[str, Any]:
     """Pack what locked_word.js shows of the locked words: what they look at, and which heads link them.
 
     seen: the picture on the page. Texts are plain; the script escapes them.
@@ -132,8 +195,11 @@ def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps:
     row = row_of(seen.row_words, lock.asks)
     column = row_of(seen.column_words, lock.seen)
     if row is None and column is None:
-        return {"title": "", "heading": say("lock_title"),
-                "hint": say("lock_hint" if lock == Lock() else "lock_not_here")}
+        return {
+            "title": "",
+            "heading": say("lock_title"),
+            "hint": say("lock_hint" if lock == Lock() else "lock_not_here"),
+        }
     asks = "" if row is None else seen.line[row]
     looked = "" if column is None else seen.keys[column]
     both = row is not None and column is not None
@@ -144,30 +210,72 @@ def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps:
     else:
         asking = row
         looked_at = column
-    lists = [{"title": say(f"lock_{key}", word=labels[i]), "empty": say(empty), "words": _most(others, values)}
-             for i, key, empty, labels, others, values in (
-                 (asking, "looks", "lock_nothing", seen.line, seen.keys, seen.values[asking or 0]),
-                 (looked_at, "seen", "lock_nobody", seen.keys, seen.line, seen.values[:, looked_at or 0]))
-             if i is not None]
+    lists = [
+        {
+            "title": say(f"lock_{key}", word=labels[i]),
+            "empty": say(empty),
+            "words": _most(others, values),
+        }
+        for i, key, empty, labels, others, values in (
+            (
+                asking,
+                "looks",
+                "lock_nothing",
+                seen.line,
+                seen.keys,
+                seen.values[asking or 0],
+            ),
+            (
+                looked_at,
+                "seen",
+                "lock_nobody",
+                seen.keys,
+                seen.line,
+                seen.values[:, looked_at or 0],
+            ),
+        )
+        if i is not None
+    ]
     question = "lock_both" if both else "lock_from" if from_row else "lock_to"
     sides = [LETTERS[side] for side in SIDES[choice.stack]]
     of_rows = [f"{sides[0]}{positions[0]}" for positions in seen.row_words]
     of_columns = [f"{sides[1]}{positions[0]}" for positions in seen.column_words]
-    return {"title": f"{asks} → {looked}" if both else asks or looked, "lists": lists,
-            "question": say(question, asks=asks, seen=looked, word=asks or looked),
-            "other": say("lock_other"), "none": say("lock_no_other"),
-            "others": [*(seen.keys if from_row else seen.line)], "chosen": column if from_row else None,
-            "axis": "column" if from_row else "row",
-            "locks": {"own": of_columns[column or 0] if row is None else of_rows[row],
-                      "others": of_columns if from_row else of_rows},
-            "links": [{"layer": link.head.layer, "head": link.head.head, "place": place(link.head, language),
-                       "value": round(link.probability, 3),
-                       "words": "" if both else f"→ {link.seen}" if from_row else f"{link.asks} →",
-                       "here": choice.show == "head" and link.head == choice.chosen}
-                      for link in links(trace, choice, lock, stack_maps, given)[:MOST]]}
+    return {
+        "title": f"{asks} → {looked}" if both else asks or looked,
+        "lists": lists,
+        "question": say(question, asks=asks, seen=looked, word=asks or looked),
+        "other": say("lock_other"),
+        "none": say("lock_no_other"),
+        "others": [*(seen.keys if from_row else seen.line)],
+        "chosen": column if from_row else None,
+        "axis": "column" if from_row else "row",
+        "locks": {
+            "own": of_columns[column or 0] if row is None else of_rows[row],
+            "others": of_columns if from_row else of_rows,
+        },
+        "links": [
+            {
+                "layer": link.head.layer,
+                "head": link.head.head,
+                "place": place(link.head, language),
+                "value": round(link.probability, 3),
+                "words": ""
+                if both
+                else f"→ {link.seen}"
+                if from_row
+                else f"{link.asks} →",
+                "here": choice.show == "head" and link.head == choice.chosen,
+            }
+            for link in links(trace, choice, lock, stack_maps, given)[:MOST]
+        ],
+    }
 
 
 def _most(labels: Sequence[str], values: np.ndarray) -> list[dict[str, Any]]:
     """The labels of the largest values, the largest first."""
-    order = np.argsort(-values, kind="stable")[:MOST - 1]
-    return [{"label": labels[i], "value": round(float(values[i]), 3)} for i in order if values[i] >= LEAST]
+    order = np.argsort(-values, kind="stable")[: MOST - 1]
+    return [
+        {"label": labels[i], "value": round(float(values[i]), 3)}
+        for i in order
+        if values[i] >= LEAST
+    ]

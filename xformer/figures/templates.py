@@ -19,9 +19,19 @@ from xformer.figures import labels
 from xformer.pieces import WORD_START
 from xformer.strings import ASSETS, Language, of_parts
 
-HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log, "percent": labels.percent,
-           "json": lambda value: Markup(escape(json.dumps(value, ensure_ascii=False))), "readable": labels.readable,
-           "sentence": labels.sentence, "shown": labels.shown, "times": labels.times, "zip": partial(zip, strict=True)}
+HELPERS = {
+    "WORD_START": WORD_START,
+    "bare": labels.bare,
+    "exp": math.exp,
+    "log": math.log,
+    "percent": labels.percent,
+    "json": lambda value: Markup(escape(json.dumps(value, ensure_ascii=False))),
+    "readable": labels.readable,
+    "sentence": labels.sentence,
+    "shown": labels.shown,
+    "times": labels.times,
+    "zip": partial(zip, strict=True),
+}
 
 
 class Templates(FileSystemLoader):
@@ -29,13 +39,19 @@ class Templates(FileSystemLoader):
 
     def get_source(self, environment: Environment, template: str) -> Any:
         source, *more = super().get_source(environment, template)
-        for pattern, instead in ((r"(>|[%#]\})\n\s*", r"\1"), (r"\n\s*(?=<|\{[%#])", ""), (r"\n\s*", " ")):
+        for pattern, instead in (
+            (r"(>|[%#]\})\n\s*", r"\1"),
+            (r"\n\s*(?=<|\{[%#])", ""),
+            (r"\n\s*", " "),
+        ):
             source = re.sub(pattern, instead, source)
         return source, *more
 
 
 FOLDERS = [ASSETS / "html", *sorted({path.parent for path in of_parts("*.html")})]
-ENVIRONMENT = Environment(loader=Templates(FOLDERS), autoescape=True, undefined=StrictUndefined)
+ENVIRONMENT = Environment(
+    loader=Templates(FOLDERS), autoescape=True, undefined=StrictUndefined
+)
 ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
 
 
@@ -47,6 +63,12 @@ def fill(part: str, language: Language, /, **values: Any) -> str:
 
 @cache
 def _macros(name: str, language: Language) -> Any:
-    return ENVIRONMENT.get_template(f"{name}.html").make_module({
-        **HELPERS, "say": language.say, "reads": Markup(language.reads), "writes": Markup(language.writes),
-        "place": lambda head: labels.place(head, language)})
+    return ENVIRONMENT.get_template(f"{name}.html").make_module(
+        {
+            **HELPERS,
+            "say": language.say,
+            "reads": Markup(language.reads),
+            "writes": Markup(language.writes),
+            "place": lambda head: labels.place(head, language),
+        }
+    )

@@ -8,7 +8,8 @@ from xformer.pieces import EOS, SPECIAL, UNK, WORD_START, characters, spelled
 from xformer.results import Bleu, Candidate, Translation
 from xformer.strings import ENGLISH, Language
 
-MARKS = {SPECIAL[EOS]: ("end", "end"), SPECIAL[UNK]: ("unknown", "unknown_piece")}  # CSS class, and key of the text
+# CSS class, and key of the text
+MARKS = {SPECIAL[EOS]: ("end", "end"), SPECIAL[UNK]: ("unknown", "unknown_piece")}
 
 
 def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
@@ -21,17 +22,36 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
         first = group[0]
         piece = "".join(candidate.pieces[i] for i in group)
         kind, key = MARKS.get(piece, ("", ""))
-        label = language.say(key) if key else spelled(piece).removeprefix(WORD_START) or "\u00a0"
+        label = (
+            language.say(key)
+            if key
+            else spelled(piece).removeprefix(WORD_START) or "\u00a0"
+        )
         begins = bool(shown) and (piece.startswith(WORD_START) or piece == SPECIAL[EOS])
         p = math.exp(sum(candidate.log_probs[i] for i in group))
-        shown.append((piece, kind, label, begins, p, candidate.pieces[first], candidate.alternatives[first]))
+        shown.append(
+            (
+                piece,
+                kind,
+                label,
+                begins,
+                p,
+                candidate.pieces[first],
+                candidate.alternatives[first],
+            )
+        )
     return fill("translation.translation", language, pieces=shown)
 
 
-def found(translations: Sequence[Translation], language: Language = ENGLISH, old: bool = False) -> str:
+def found(
+    translations: Sequence[Translation], language: Language = ENGLISH, old: bool = False
+) -> str:
     """Show a translation with how sure the model was of it, and how it was searched for; or several draws side by side,
     of which the other tabs look into the first. old: they are of a text that is no longer in the field."""
-    shown = [(one, translation(one.best, language), sum(one.best.log_probs)) for one in translations]
+    shown = [
+        (one, translation(one.best, language), sum(one.best.log_probs))
+        for one in translations
+    ]
     return fill("translation.found", language, shown=shown, old=old)
 
 

@@ -32,7 +32,9 @@ def asked(lock: Lock) -> list[Share]:
     return [("cross", lock if lock.asks[0] == "target" else turned)]
 
 
-def grid(trace: Trace, stack: str, lock: Lock, given: Collection[Head] = ()) -> np.ndarray:
+def grid(
+    trace: Trace, stack: str, lock: Lock, given: Collection[Head] = ()
+) -> np.ndarray:
     """Compute how much one word looks at the other in every head of a stack: (layers, heads), 0 to 1.
 
     Words are whole: shares are summed over the pieces of the word looked at, and averaged over the pieces of the word
@@ -52,7 +54,9 @@ def pieces_of(trace: Trace, side: str) -> tuple[str, ...]:
 
 def group_of(trace: Trace, word: Word) -> list[int]:
     """The positions of all pieces of the word at a position; none if that is beyond the sentence."""
-    return next((group for group in words(pieces_of(trace, word[0])) if word[1] in group), [])
+    return next(
+        (group for group in words(pieces_of(trace, word[0])) if word[1] in group), []
+    )
 
 
 def text_of(trace: Trace, word: Word) -> str:
@@ -63,24 +67,37 @@ def text_of(trace: Trace, word: Word) -> str:
 def choices(trace: Trace) -> list[tuple[str, str]]:
     """List every word of both sentences, without special pieces: a label, and the word in the form of a lock."""
     sides = ((letters, pieces_of(trace, side)) for side, letters in LETTERS.items())
-    return [(f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}") for letters, pieces in sides
-            for group, text in zip(words(pieces), joined(pieces), strict=True)
-            if text not in SPECIAL.values() and any(map(str.isalnum, text))]
+    return [
+        (f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}")
+        for letters, pieces in sides
+        for group, text in zip(words(pieces), joined(pieces), strict=True)
+        if text not in SPECIAL.values() and any(map(str.isalnum, text))
+    ]
 
 
 def moved(word: Word, old: Trace, new: Trace) -> Word | None:
     """Find a word in another pass, by aligning its sentences with the old ones; None if it is gone."""
     old_pieces, new_pieces = (pieces_of(trace, word[0]) for trace in (old, new))
-    at = next((i for i, group in enumerate(words(old_pieces)) if word[1] in group), None)
-    there = next((one.second for one in aligned(joined(old_pieces), joined(new_pieces))
-                  if at is not None and one.first == at), None)
+    at = next(
+        (i for i, group in enumerate(words(old_pieces)) if word[1] in group), None
+    )
+    there = next(
+        (
+            one.second
+            for one in aligned(joined(old_pieces), joined(new_pieces))
+            if at is not None and one.first == at
+        ),
+        None,
+    )
     return None if there is None else (word[0], words(new_pieces)[there][0])
 
 
 def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     """Write the source with another word, or none, in place of one of its words; None if that word is not found."""
     texts = [spelled(text).replace(WORD_START, "") for text in joined(trace.source)]
-    at = next((i for i, group in enumerate(words(trace.source)) if word[1] in group), None)
+    at = next(
+        (i for i, group in enumerate(words(trace.source)) if word[1] in group), None
+    )
     if at is None or not texts[at]:
         return None
     # An apostrophe between letters belongs to the word: "it" does not stand in "it's". Pieces have straight ones only.
@@ -89,11 +106,18 @@ def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     nth = texts[:at].count(texts[at])
     if nth >= len(found):
         return None
-    return " ".join(f"{trace.text[:found[nth].start()]}{instead}{trace.text[found[nth].end():]}".split())
+    return " ".join(
+        f"{trace.text[: found[nth].start()]}{instead}{trace.text[found[nth].end() :]}".split()
+    )
 
 
-def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Language = ENGLISH,
-          other: Trace | None = None) -> str:
+def grids(
+    trace: Trace,
+    lock: Lock,
+    given: Collection[Head] = (),
+    language: Language = ENGLISH,
+    other: Trace | None = None,
+) -> str:
     """Show how much one locked word looks at the other, in all heads of the stacks that have both: a row a layer, a
     column a head.
 
@@ -111,21 +135,42 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
         gone = False
         drawn = [(values, pair, 1.0, False)]
         if other is not None:
-            asks, seen = (moved(word, trace, other) for word in (placed.asks, placed.seen))
+            asks, seen = (
+                moved(word, trace, other) for word in (placed.asks, placed.seen)
+            )
             gone = asks is None or seen is None
             if asks is not None and seen is not None:
                 there = grid(other, stack, Lock(asks, seen), given)
                 named = f"{text_of(other, asks)} → {text_of(other, seen)}"
                 reach = max(0.1, float(np.nanmax(np.abs(there - values), initial=0)))
-                drawn += [(there, named, 1.0, False), (there - values, say("link_change", pair=named), reach, True)]
-        rows += [[stack, caption, layer + 1, head + 1, round(float(value), 4)] for values, caption, _, _ in drawn
-                 for (layer, head), value in np.ndenumerate(values) if value == value]
-        ways.append(([(values.tolist(), *more, _largest(values)) for values, *more in drawn], gone))
+                drawn += [
+                    (there, named, 1.0, False),
+                    (there - values, say("link_change", pair=named), reach, True),
+                ]
+        rows += [
+            [stack, caption, layer + 1, head + 1, round(float(value), 4)]
+            for values, caption, _, _ in drawn
+            for (layer, head), value in np.ndenumerate(values)
+            if value == value
+        ]
+        ways.append(
+            (
+                [(values.tolist(), *more, _largest(values)) for values, *more in drawn],
+                gone,
+            )
+        )
     if not ways or not lock.asks or not lock.seen:
         return ""
-    title = f'{say(f"stack_{stack}")} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}'
-    return fill("word_link.grids", language, stack=stack, title=title, ways=ways, rows=rows,
-                pair=(trace.text, sentence(trace.predicted)))
+    title = f"{say(f'stack_{stack}')} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}"
+    return fill(
+        "word_link.grids",
+        language,
+        stack=stack,
+        title=title,
+        ways=ways,
+        rows=rows,
+        pair=(trace.text, sentence(trace.predicted)),
+    )
 
 
 def _largest(values: np.ndarray) -> tuple[int, int, float] | None:

@@ -12,4 +12,8 @@ def folder_of(name: str) -> Path:
     """Return the folder of this name; where there is none, that of the checkpoint that ships under it, if one does."""
     path = Path(name)
     own = ROOT / "checkpoints" / name
-    return own if name and name == path.name and not path.is_dir() and own.is_dir() else path
+    return (
+        own
+        if name and name == path.name and not path.is_dir() and own.is_dir()
+        else path
+    )

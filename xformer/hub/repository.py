@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import huggingface_hub
-from huggingface_hub import HfApi, constants, errors, get_session, get_token, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import (
+    HfApi,
+    constants,
+    errors,
+    get_session,
+    get_token,
+    hf_hub_download,
+    try_to_load_from_cache,
+)
 from huggingface_hub.hf_api import ModelInfo, RepoSibling
 from huggingface_hub.utils import logging, tqdm, validate_repo_id
 from huggingface_hub.utils.sha import git_hash
@@ -25,10 +33,13 @@ from xformer.hub import card, checkpoint, imported, transfer
 from xformer.hub.folders import folder_of
 from xformer.results import Message, UserError, refusing
 
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)  # an older client lets other letters and a newline pass
-REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
+# an older client lets other letters and a newline pass
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+# a branch, a tag, a commit, or refs/pr/1
+REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")
 COMMIT = re.compile(r"[0-9a-f]{40}")
-PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
+# seconds without a byte after which a connection is given up; the client's default is to wait for ever
+PATIENCE = 60.0
 WEIGHTS = "model.safetensors"
 # who proposes safe weights, and under what title
 CONVERTER = "SFconvertbot"
@@ -63,7 +74,11 @@ class RepositoryName(NamedTuple):
     revision: str  # a branch, a tag or a commit
 
     def __str__(self) -> str:
-        return self.repository if self.revision == "main" else f"{self.repository}@{self.revision}"
+        return (
+            self.repository
+            if self.revision == "main"
+            else f"{self.repository}@{self.revision}"
+        )
 
 
 def parse_name(text: str) -> RepositoryName | None:
@@ -93,14 +108,19 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
     parsed = parse_name(name)
     if parsed is None:
         return folder_of(name)
-    return (not access.force_download and cached(parsed, access)) or fetch(parsed, access)
+    return (not access.force_download and cached(parsed, access)) or fetch(
+        parsed, access
+    )
 
 
 def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
     """Return the folder of a checkpoint in the Hub's cache; None if files are missing. Makes no request."""
-    found = [try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
-             for file in checkpoint.FILES]
-    paths = [path for path in found if isinstance(path, str)]  # else None, or a mark that the Hub has no such file
+    found = [
+        try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
+        for file in checkpoint.FILES
+    ]
+    # else None, or a mark that the Hub has no such file
+    paths = [path for path in found if isinstance(path, str)]
     return Path(paths[0]).parent if len(paths) == len(found) else None
 
 
@@ -113,36 +133,77 @@ def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -
     always leads to a complete checkpoint, the new one or the previous one. A download that stalls is given up.
     """
     there = None if access.force_download or foreign else cached(name, access)
-    if there and (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE or access.local_files_only):
+    if there and (
+        COMMIT.fullmatch(name.revision)
+        or constants.HF_HUB_OFFLINE
+        or access.local_files_only
+    ):
         return there
     if access.local_files_only:
-        raise UserError(Message.of("hub_error_not_cached", name=str(name),
-                                   cache=str(access.cache_dir or constants.HF_HUB_CACHE)))
+        raise UserError(
+            Message.of(
+                "hub_error_not_cached",
+                name=str(name),
+                cache=str(access.cache_dir or constants.HF_HUB_CACHE),
+            )
+        )
     try:
         return transfer.watched(lambda bar: _fetch(name, access, foreign, bar))
     except transfer.Stalled as stalled:
-        raise UserError(Message.of("hub_error_slow", name=str(name), hub=constants.ENDPOINT, bytes=stalled.brought,
-                                   seconds=round(transfer.WINDOW), least=transfer.LEAST)) from None
+        raise UserError(
+            Message.of(
+                "hub_error_slow",
+                name=str(name),
+                hub=constants.ENDPOINT,
+                bytes=stalled.brought,
+                seconds=round(transfer.WINDOW),
+                least=transfer.LEAST,
+            )
+        ) from None
     except transfer.TooMany:
-        raise UserError(Message.of("hub_error_many", name=str(name), most=transfer.MOST)) from None
+        raise UserError(
+            Message.of("hub_error_many", name=str(name), most=transfer.MOST)
+        ) from None
 
 
-def _fetch(name: RepositoryName, access: Access, foreign: bool, bar: type[tqdm]) -> Path:
+def _fetch(
+    name: RepositoryName, access: Access, foreign: bool, bar: type[tqdm]
+) -> Path:
     if foreign:
         name = _with_safe_weights(name, access)
     with _plainly(name, access.token):
-        info = HfApi(token=access.token).model_info(name.repository, revision=name.revision, files_metadata=True,
-                                  timeout=constants.HF_HUB_ETAG_TIMEOUT)
+        info = HfApi(token=access.token).model_info(
+            name.repository,
+            revision=name.revision,
+            files_metadata=True,
+            timeout=constants.HF_HUB_ETAG_TIMEOUT,
+        )
         offered = {file.rfilename: file for file in info.siblings or ()}
         if not foreign:
             _check_offer(name, offered)
-        wanted = [file for file in (imported.FILES if foreign else checkpoint.ALL_FILES) if file in offered]
-        _check_sizes(name, {file: offered[file].size or 0 for file in wanted},
-                     min(access.most, 8 * imported.MOST_NUMBERS if foreign else math.inf))
+        wanted = [
+            file
+            for file in (imported.FILES if foreign else checkpoint.ALL_FILES)
+            if file in offered
+        ]
+        _check_sizes(
+            name,
+            {file: offered[file].size or 0 for file in wanted},
+            min(access.most, 8 * imported.MOST_NUMBERS if foreign else math.inf),
+        )
         for file in wanted:
-            path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
-                                        cache_dir=access.cache_dir, force_download=access.force_download,
-                                        etag_timeout=constants.HF_HUB_ETAG_TIMEOUT, tqdm_class=bar))
+            path = Path(
+                hf_hub_download(
+                    name.repository,
+                    file,
+                    revision=info.sha,
+                    token=access.token,
+                    cache_dir=access.cache_dir,
+                    force_download=access.force_download,
+                    etag_timeout=constants.HF_HUB_ETAG_TIMEOUT,
+                    tqdm_class=bar,
+                )
+            )
             _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
@@ -157,17 +218,34 @@ def _with_safe_weights(name: RepositoryName, access: Access) -> RepositoryName:
         api = HfApi(token=access.token)
 
         def there(revision: str) -> ModelInfo | None:
-            info = api.model_info(name.repository, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT)
-            return info if any(file.rfilename == WEIGHTS for file in info.siblings or ()) else None
+            info = api.model_info(
+                name.repository,
+                revision=revision,
+                timeout=constants.HF_HUB_ETAG_TIMEOUT,
+            )
+            return (
+                info
+                if any(file.rfilename == WEIGHTS for file in info.siblings or ())
+                else None
+            )
+
         if there(name.revision):
             return name
-        for proposal in api.get_repo_discussions(name.repository, author=CONVERTER, discussion_type="pull_request",
-                                                 discussion_status="open"):
-            if proposal.title.startswith(CONVERTED) and (info := there(f"refs/pr/{proposal.num}")):
+        for proposal in api.get_repo_discussions(
+            name.repository,
+            author=CONVERTER,
+            discussion_type="pull_request",
+            discussion_status="open",
+        ):
+            if proposal.title.startswith(CONVERTED) and (
+                info := there(f"refs/pr/{proposal.num}")
+            ):
                 return RepositoryName(name.repository, str(info.sha))
-    raise UserError(f"The repository {name} has no {WEIGHTS}, and {CONVERTER} has proposed none: its other files of "
-                    f"weights can run code when they are read. Name another revision, or give your own files by "
-                    f"--local.")
+    raise UserError(
+        f"The repository {name} has no {WEIGHTS}, and {CONVERTER} has proposed none: its other files of "
+        f"weights can run code when they are read. Name another revision, or give your own files by "
+        f"--local."
+    )
 
 
 def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
@@ -195,7 +273,9 @@ def named(text: str) -> RepositoryName:
     """Parse a name on the Hub. Raises UserError for a text that can only be a path."""
     name = parse_name(text)
     if name is None:
-        raise UserError(f"{text!r} is no name on the Hub: write owner/name or owner/name@revision.")
+        raise UserError(
+            f"{text!r} is no name on the Hub: write owner/name or owner/name@revision."
+        )
     return name
 
 
@@ -214,11 +294,17 @@ def made(folder: Path) -> Iterator[Path]:
     Raises UserError if it cannot be written, or is there already.
     """
     checkpoint.vacant(folder)
-    with refusing((OSError, SafetensorError), lambda error: (
+    with refusing(
+        (OSError, SafetensorError),
+        lambda error: (
             f"The checkpoint cannot be written to {folder} ({getattr(error, 'strerror', None) or error}); make room or "
-            f"name a folder that is empty or not there yet.")):
+            f"name a folder that is empty or not there yet."
+        ),
+    ):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+        with tempfile.TemporaryDirectory(
+            dir=folder.parent, prefix=f".{folder.name}."
+        ) as temporary:
             new = Path(temporary) / folder.name
             new.mkdir()
             yield new
@@ -227,15 +313,25 @@ def made(folder: Path) -> Iterator[Path]:
             new.rename(folder)
 
 
-def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
-         commit_message: str = "Upload checkpoint", branch: str | None = None, create_pr: bool = False) -> str:
+def push(
+    folder: Path,
+    repository: str,
+    *,
+    private: bool | None = None,
+    token: str | None = None,
+    commit_message: str = "Upload checkpoint",
+    branch: str | None = None,
+    create_pr: bool = False,
+) -> str:
     """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
 
     private: for a repository that is created now; None: the owner's default. branch: created if it does not exist;
     None: main. create_pr: propose the commit as a pull request. Raises UserError.
     """
     if branch is not None and not REVISION.fullmatch(branch):
-        raise UserError(f"{branch!r} is no name for a branch; write letters, digits, dots and dashes.")
+        raise UserError(
+            f"{branch!r} is no name for a branch; write letters, digits, dots and dashes."
+        )
     card.check(folder)
     name = _target(repository, token)
     with _plainly(name, token):
@@ -243,13 +339,27 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
         api.create_repo(name.repository, private=private, exist_ok=True)
         if branch:
             api.create_branch(name.repository, branch=branch, exist_ok=True)
-        return str(api.upload_folder(folder_path=folder, repo_id=name.repository, commit_message=commit_message,
-                                     revision=branch, create_pr=create_pr, allow_patterns=list(checkpoint.ALL_FILES)))
+        return str(
+            api.upload_folder(
+                folder_path=folder,
+                repo_id=name.repository,
+                commit_message=commit_message,
+                revision=branch,
+                create_pr=create_pr,
+                allow_patterns=list(checkpoint.ALL_FILES),
+            )
+        )
 
 
-def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iterable[str],
-               variables: Mapping[str, str | None], *, private: bool | None = None,
-               commit_message: str = "Upload the page") -> str:
+def push_space(
+    repository: str,
+    files: Mapping[str, Path | bytes],
+    folders: Iterable[str],
+    variables: Mapping[str, str | None],
+    *,
+    private: bool | None = None,
+    commit_message: str = "Upload the page",
+) -> str:
     """Upload files, by their paths in a Space, as one commit to it; return the address of its page.
 
     The Space is created if it does not exist. Files in its `folders` that are not among `files` are deleted.
@@ -260,18 +370,37 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
     kind = constants.REPO_TYPE_SPACE
     with _plainly(name):
         api = HfApi()
-        api.create_repo(name.repository, repo_type=kind, space_sdk="gradio", private=private, exist_ok=True)
+        api.create_repo(
+            name.repository,
+            repo_type=kind,
+            space_sdk="gradio",
+            private=private,
+            exist_ok=True,
+        )
         there = api.get_space_variables(name.repository)
-        for key, value in variables.items():  # before the commit, which restarts the Space
+        # before the commit, which restarts the Space
+        for key, value in variables.items():
             if value is not None and (key not in there or there[key].value != value):
                 api.add_space_variable(name.repository, key, value)
             elif value is None and key in there:
                 api.delete_space_variable(name.repository, key)
-        stale = [path for path in api.list_repo_files(name.repository, repo_type=kind)
-                 if path not in files and path.split("/")[0] in {*folders}]
-        api.create_commit(name.repository, repo_type=kind, commit_message=commit_message, operations=[
-            *(huggingface_hub.CommitOperationAdd(path, content) for path, content in files.items()),
-            *(huggingface_hub.CommitOperationDelete(path) for path in stale)])
+        stale = [
+            path
+            for path in api.list_repo_files(name.repository, repo_type=kind)
+            if path not in files and path.split("/")[0] in {*folders}
+        ]
+        api.create_commit(
+            name.repository,
+            repo_type=kind,
+            commit_message=commit_message,
+            operations=[
+                *(
+                    huggingface_hub.CommitOperationAdd(path, content)
+                    for path, content in files.items()
+                ),
+                *(huggingface_hub.CommitOperationDelete(path) for path in stale),
+            ],
+        )
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 
 
@@ -282,8 +411,10 @@ def _target(text: str, token: str | None = None) -> RepositoryName:
     if name is None or "@" in text:
         raise UserError(f"{text!r} is no repository to upload to: write owner/name.")
     if not (token or get_token()):
-        raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
-                        f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
+        raise UserError(
+            f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
+            f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”."
+        )
     return name
 
 
@@ -294,7 +425,11 @@ def damaged(folder: Path) -> Iterator[str]:
     """
     for file in checkpoint.ALL_FILES:
         path = (folder / file).resolve()
-        if path.is_file() and path.parent.name == "blobs" and _digest(path, path.name) != path.name:
+        if (
+            path.is_file()
+            and path.parent.name == "blobs"
+            and _digest(path, path.name) != path.name
+        ):
             yield file
 
 
@@ -309,15 +444,21 @@ def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None
     if wanted and _digest(path, wanted) != wanted:
         path.resolve().unlink()
         path.unlink(missing_ok=True)
-        raise UserError(Message.of("hub_error_damaged", file=file.rfilename, name=str(name)))
+        raise UserError(
+            Message.of("hub_error_damaged", file=file.rfilename, name=str(name))
+        )
 
 
 def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
     """Raise UserError if a repository lacks files of a checkpoint or offers files that could run code."""
-    if pickles := sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES):
+    if pickles := sorted(
+        file for file in files if Path(file).suffix in checkpoint.PICKLES
+    ):
         raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
     if missing := [file for file in checkpoint.FILES if file not in files]:
-        raise UserError(Message.of("hub_error_lacks", name=str(name), files=", ".join(missing)))
+        raise UserError(
+            Message.of("hub_error_lacks", name=str(name), files=", ".join(missing))
+        )
 
 
 def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) -> None:
@@ -326,8 +467,13 @@ def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) ->
     for file, size in sizes.items():
         limit = most if file == WEIGHTS else checkpoint.MOST_BYTES
         if size > limit:
-            said = Message.of("hub_error_large", name=str(name), file=file, size=f"{size:,}",
-                              most=f"{math.floor(limit):,}")
+            said = Message.of(
+                "hub_error_large",
+                name=str(name),
+                file=file,
+                size=f"{size:,}",
+                most=f"{math.floor(limit):,}",
+            )
             raise TooLarge(size, said) if file == WEIGHTS else UserError(said)
 
 
@@ -337,33 +483,60 @@ def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
     given."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
-    try:  # errors are of the client, of its storage back end, or of a server that is no Hub
+    # errors are of the client, of its storage back end, or of a server that is no Hub
+    try:
         with refusing(Exception, lambda error: _sentence(name, error, token)):
-            if (session := get_session()).timeout.read is None:  # not a program's own, with a patience of its own
+            # not a program's own, with a patience of its own
+            if (session := get_session()).timeout.read is None:
                 session.timeout = PATIENCE
             yield
     finally:
         logging.set_verbosity(verbosity)
 
 
-def _sentence(name: RepositoryName, error: BaseException, token: str | None = None) -> Message:
+def _sentence(
+    name: RepositoryName, error: BaseException, token: str | None = None
+) -> Message:
     """Say what went wrong between this program and the Hub, and what to do."""
-    if isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
+    if (
+        isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError))
+        and error.__cause__
+    ):
         error = error.__cause__
-    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
-    about = {"name": str(name), "repository": name.repository, "revision": name.revision, "hub": constants.ENDPOINT,
-             "cache": constants.HF_HUB_CACHE, "status": status,
-             "reason": next(iter(str(error).splitlines()), "") or type(error).__name__}
-    for kind, key in ((errors.OfflineModeIsEnabled, "hub_error_offline"), (errors.GatedRepoError, "hub_error_gated"),
-                      (errors.RepositoryNotFoundError, "hub_error_forbidden" if token or get_token() else
-                       "hub_error_unseen"),
-                      (errors.RevisionNotFoundError, "hub_error_no_revision"),
-                      (errors.HfHubHTTPError, "hub_error_token" if status in (401, 403) else "hub_error_status"),
-                      (errors.HTTPError, "hub_error_unreachable")):
+    status = (
+        error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
+    )
+    about = {
+        "name": str(name),
+        "repository": name.repository,
+        "revision": name.revision,
+        "hub": constants.ENDPOINT,
+        "cache": constants.HF_HUB_CACHE,
+        "status": status,
+        "reason": next(iter(str(error).splitlines()), "") or type(error).__name__,
+    }
+    for kind, key in (
+        (errors.OfflineModeIsEnabled, "hub_error_offline"),
+        (errors.GatedRepoError, "hub_error_gated"),
+        (
+            errors.RepositoryNotFoundError,
+            "hub_error_forbidden" if token or get_token() else "hub_error_unseen",
+        ),
+        (errors.RevisionNotFoundError, "hub_error_no_revision"),
+        (
+            errors.HfHubHTTPError,
+            "hub_error_token" if status in (401, 403) else "hub_error_status",
+        ),
+        (errors.HTTPError, "hub_error_unreachable"),
+    ):
         if isinstance(error, kind):
             return Message.of(key, **about)
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
         return Message.of("hub_error_incomplete", **about)
     if isinstance(error, OSError) and error.strerror:
-        return Message.of("hub_error_file", file=error.filename or constants.HF_HUB_CACHE, reason=error.strerror)
+        return Message.of(
+            "hub_error_file",
+            file=error.filename or constants.HF_HUB_CACHE,
+            reason=error.strerror,
+        )
     return Message.of("hub_error_failed", **about)

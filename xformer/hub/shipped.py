@@ -16,7 +16,8 @@ class Shipped:
 
     name: str  # of its folder in checkpoints/
     kind: str  # of what it holds, as `train` calls it
-    variable: str = ""  # of the environment, which names another in its place: a folder, or owner/name[@revision]
+    # of the environment, which names another in its place: a folder, or owner/name[@revision]
+    variable: str = ""
     beside: Shipped | None = None  # the one that it is offered with
 
     @property
@@ -31,12 +32,16 @@ class Shipped:
     @property
     def help(self) -> str:
         """The text of a flag that names another."""
-        return (f"folder, owner/name[@revision] on the Hub, or the name of one that ships, as en-es (or "
-                f"{self.variable}; else {self.name}, which ships)")
+        return (
+            f"folder, owner/name[@revision] on the Hub, or the name of one that ships, as en-es (or "
+            f"{self.variable}; else {self.name}, which ships)"
+        )
 
     def named(self, given: str | Path | None) -> str | Path | None:
         """Return what is named in its place, by a flag or the environment; None where it is the one to use itself."""
-        return given or (os.environ.get(self.variable) if self.variable else None) or None
+        return (
+            given or (os.environ.get(self.variable) if self.variable else None) or None
+        )
 
     def there(self, given: str | Path | None = None) -> bool:
         """Tell whether there is one to use: one is named, or the one that ships is there."""
@@ -46,19 +51,32 @@ class Shipped:
         """Return the folder of the checkpoint to use; a name that is no folder is one that ships, or is looked for on
         the Hub. Raises UserError, also where none is named and none ships with this copy of the program."""
         if not self.there(given):
-            raise UserError(f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "
-                            f"on the Hub, with --checkpoint or in {self.variable}; a clone of the repository has one.")
+            raise UserError(
+                f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "
+                f"on the Hub, with --checkpoint or in {self.variable}; a clone of the repository has one."
+            )
         name = self.named(given)
         if not name:
             return self.path
-        from xformer.hub import repository  # it loads torch and the Hub's client, which --help and the default need not
+        # it loads torch and the Hub's client, which --help and the default need not
+        from xformer.hub import repository
+
         return repository.find(name)
 
 
 TRANSLATION = Shipped("en-es", "translation", "XFORMER_CHECKPOINT")
 SENTIMENT = Shipped("sentiment", "sentiment", "XFORMER_SENTIMENT")
-WRITER = Shipped("reviews-lm", "language-model", "XFORMER_LANGUAGE_MODEL", beside=SENTIMENT)
+WRITER = Shipped(
+    "reviews-lm", "language-model", "XFORMER_LANGUAGE_MODEL", beside=SENTIMENT
+)
 LECTURE = Shipped("lecture", "sentiment", beside=SENTIMENT)  # as small as a lecture's
-REVERSE = Shipped("es-en", "translation", beside=TRANSLATION)  # from Spanish into English
-SHIPPED = (TRANSLATION, REVERSE, *(Shipped(name, "translation", beside=TRANSLATION) for name in GENERATIONS),
-           SENTIMENT, WRITER, LECTURE)
+# from Spanish into English
+REVERSE = Shipped("es-en", "translation", beside=TRANSLATION)
+SHIPPED = (
+    TRANSLATION,
+    REVERSE,
+    *(Shipped(name, "translation", beside=TRANSLATION) for name in GENERATIONS),
+    SENTIMENT,
+    WRITER,
+    LECTURE,
+)

@@ -8,13 +8,22 @@ from xformer.hub.shipped import SENTIMENT, SHIPPED, TRANSLATION, Shipped
 from xformer.results import UserError
 
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
-OF_THE_HOST = {"gradio", "huggingface-hub", "spaces"}  # the host has its own; other versions break its image or GPUs
+# the host has its own; other versions break its image or GPUs
+OF_THE_HOST = {"gradio", "huggingface-hub", "spaces"}
 NEWEST_TORCH = "2.13.0"  # the newest version for which GPUs are lent
 FOLDERS = ("xformer", "assets")
 
 
-def push(root: Path, name: str, *, translation: str | None = None, sentiment: str | None = None,
-         mcp: bool = False, private: bool | None = None, message: str = "Upload the page") -> str:
+def push(
+    root: Path,
+    name: str,
+    *,
+    translation: str | None = None,
+    sentiment: str | None = None,
+    mcp: bool = False,
+    private: bool | None = None,
+    message: str = "Upload the page",
+) -> str:
     """Upload the files that a Space needs, from the code at `root`, to owner/name; return the address of the Space.
 
     translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches when it builds the Space, or the
@@ -26,8 +35,10 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
         if path.is_file() and "__pycache__" not in path.parts:
             files[path.relative_to(root).as_posix()] = path
     if missing := [name for name in (*FILES, *FOLDERS) if not (root / name).exists()]:
-        raise UserError(f"There is no {' and no '.join(missing)} in {root}, and a Space needs it; run this in a whole "
-                        f"copy of the repository.")
+        raise UserError(
+            f"There is no {' and no '.join(missing)} in {root}, and a Space needs it; run this in a whole "
+            f"copy of the repository."
+        )
     variables: dict[str, str | None] = {"GRADIO_MCP_SERVER": "True" if mcp else None}
     preloaded: dict[str, str] = {}
     for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
@@ -39,11 +50,21 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
             folder, commit = repository.pinned(wanted)
             _examine(folder, one.kind)
             variables[one.variable] = str(commit)
-            preloaded[commit.repository] = f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
+            preloaded[commit.repository] = (
+                f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
+            )
     files["README.md"] = _readme(root / "README.md", preloaded)
-    files["requirements.txt"] = _requirements((root / "requirements.txt").read_text(encoding="utf-8"))
-    return repository.push_space(name, files, (*FOLDERS, "checkpoints"), variables, private=private,
-                                 commit_message=message)
+    files["requirements.txt"] = _requirements(
+        (root / "requirements.txt").read_text(encoding="utf-8")
+    )
+    return repository.push_space(
+        name,
+        files,
+        (*FOLDERS, "checkpoints"),
+        variables,
+        private=private,
+        commit_message=message,
+    )
 
 
 def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
@@ -54,7 +75,10 @@ def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
         folder = root / each.folder
         if each == one or each.beside == one and folder.is_dir():
             _examine(folder, each.kind)
-            files |= {f"{each.folder}/{file}": folder / file for file in checkpoint.sizes(folder)}
+            files |= {
+                f"{each.folder}/{file}": folder / file
+                for file in checkpoint.sizes(folder)
+            }
     return files
 
 
@@ -62,23 +86,36 @@ def _examine(folder: Path, kind: str) -> None:
     """Raise UserError if a folder holds no complete checkpoint of this kind."""
     held = checkpoint.examine(folder).kind
     if held.train != kind:
-        wanted = next(known for known in checkpoint.KINDS.values() if known.train == kind)
-        raise UserError(f"The checkpoint {folder} holds a {held.name}, but a {wanted.name} is needed; name another.")
+        wanted = next(
+            known for known in checkpoint.KINDS.values() if known.train == kind
+        )
+        raise UserError(
+            f"The checkpoint {folder} holds a {held.name}, but a {wanted.name} is needed; name another."
+        )
 
 
 def _requirements(text: str) -> bytes:
     """Leave out of the requirements the packages that a Space's host has, and limit torch to NEWEST_TORCH instead."""
-    names = {line: named[0] for line in text.splitlines() if (named := re.match(r"[\w-]+", line))}
-    return "".join(f"torch<={NEWEST_TORCH}\n" if name == "torch" else f"{line}\n"
-                   for line, name in names.items() if name not in OF_THE_HOST).encode()
+    names = {
+        line: named[0]
+        for line in text.splitlines()
+        if (named := re.match(r"[\w-]+", line))
+    }
+    return "".join(
+        f"torch<={NEWEST_TORCH}\n" if name == "torch" else f"{line}\n"
+        for line, name in names.items()
+        if name not in OF_THE_HOST
+    ).encode()
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
     """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space. Raises
     UserError if the README has no metadata of a Space."""
     if card.read(path).data.get("sdk") != "gradio":
-        raise UserError(f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
-                        f"needs that; add it.")
+        raise UserError(
+            f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
+            f"needs that; add it."
+        )
     start, text = path.read_text(encoding="utf-8").split("\n", 1)
     if preloaded:
         models = [f"- {name}" for name in preloaded]

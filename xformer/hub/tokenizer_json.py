@@ -33,18 +33,39 @@ def read(table: dict[str, Any]) -> Read:
     ids = {**{str(piece): int(row) for piece, row in held["vocab"].items()}, **added}
     scores: dict[str, float] = {}
     for rank, merge in enumerate(held["merges"]):
-        scores.setdefault("".join(merge.split(" ") if isinstance(merge, str) else merge), -float(rank))
+        scores.setdefault(
+            "".join(merge.split(" ") if isinstance(merge, str) else merge), -float(rank)
+        )
     least = -float(len(held["merges"]))
-    pieces = [piece for piece in sorted(held["vocab"], key=ids.__getitem__) if piece not in (*FIRST, *added)]
-    model = [piece_of("<unk>", 0.0, UNKNOWN), piece_of("<s>", 0.0, CONTROL), piece_of("</s>", 0.0, CONTROL),
-             *(piece_of(piece, scores.get(piece, least)) for piece in pieces),
-             field_of(2, number_of(3, BPE) + number_of(4, len(pieces) + 3)),  # trainer_spec: model_type, vocab_size
-             field_of(3, field_of(2, _charsmap(table.get("normalizer"))))]  # normalizer_spec: precompiled_charsmap
-    return Read(b"".join(model), ids, [name for name in added if not name.startswith("<")])
+    pieces = [
+        piece
+        for piece in sorted(held["vocab"], key=ids.__getitem__)
+        if piece not in (*FIRST, *added)
+    ]
+    model = [
+        piece_of("<unk>", 0.0, UNKNOWN),
+        piece_of("<s>", 0.0, CONTROL),
+        piece_of("</s>", 0.0, CONTROL),
+        *(piece_of(piece, scores.get(piece, least)) for piece in pieces),
+        # trainer_spec: model_type, vocab_size
+        field_of(2, number_of(3, BPE) + number_of(4, len(pieces) + 3)),
+        # normalizer_spec: precompiled_charsmap
+        field_of(3, field_of(2, _charsmap(table.get("normalizer")))),
+    ]
+    return Read(
+        b"".join(model), ids, [name for name in added if not name.startswith("<")]
+    )
 
 
 def _charsmap(normalizer: Any) -> bytes:
     """The table by which SentencePiece puts characters in place of others; b"" where there is none."""
     one = normalizer or {}
-    found = next((each for each in (one, *one.get("normalizers", ())) if each.get("type") == "Precompiled"), None)
+    found = next(
+        (
+            each
+            for each in (one, *one.get("normalizers", ()))
+            if each.get("type") == "Precompiled"
+        ),
+        None,
+    )
     return base64.b64decode(found["precompiled_charsmap"]) if found else b""

@@ -17,7 +17,8 @@ from huggingface_hub.utils import tqdm
 T = TypeVar("T")
 WINDOW = 60.0  # seconds over which new bytes are counted
 LEAST = 300_000  # new bytes that a download must bring in each WINDOW: 5 kB a second
-MOST = 32  # downloads at the same time, including those that were given up and still hang on a connection
+# downloads at the same time, including those that were given up and still hang on a connection
+MOST = 32
 # The client's bars move with what comes, in place of 10 MB at a time, for which a slow one needs many a WINDOW.
 constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 _running = threading.BoundedSemaphore(MOST)

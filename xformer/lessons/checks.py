@@ -18,9 +18,26 @@ from xformer.explain.recorded import kinds, learned
 from xformer.figures.labels import percent, place, shown
 from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, group_of, text_of
-from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
+from xformer.lessons.scene import (
+    Scene,
+    Word,
+    choice,
+    judged,
+    most,
+    number,
+    stays,
+    there,
+)
 from xformer.pieces import words
-from xformer.results import GENERATIONS, Head, Trace, TrainingCourse, Walk, options, questions
+from xformer.results import (
+    GENERATIONS,
+    Head,
+    Trace,
+    TrainingCourse,
+    Walk,
+    options,
+    questions,
+)
 
 Values = dict[str, Any]
 
@@ -42,7 +59,9 @@ def _name(scene: Scene, head: Head) -> str:
 
 
 def _walk(scene: Scene, head: Head) -> Walk:
-    return scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, head))
+    return scene.service.ask(
+        questions.WalkHead(scene.passed.text, scene.passed.tokens, head)
+    )
 
 
 def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
@@ -76,15 +95,27 @@ def sure_of_word(scene: Scene, *, word: str) -> tuple[float, Values]:
 @partial(most, written=lambda value: percent(-value))
 def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The Spanish word of the pass with the lowest probability."""
-    return {text_of(scene.passed, one): -_sure(scene.passed, one) for one in scene.every("target")}, {}
+    return {
+        text_of(scene.passed, one): -_sure(scene.passed, one)
+        for one in scene.every("target")
+    }, {}
 
 
 @choice
 def whole(scene: Scene) -> tuple[str, Values]:
     """Whether the whole translation is less likely than its least likely piece: "smaller", "same" or "greater"."""
     logs = scene.translated.best.log_probs
-    true = "same" if math.isclose(sum(logs), min(logs)) else "smaller" if sum(logs) < min(logs) else "greater"
-    return true, {"whole": percent(math.exp(sum(logs))), "least": percent(math.exp(min(logs)))}
+    true = (
+        "same"
+        if math.isclose(sum(logs), min(logs))
+        else "smaller"
+        if sum(logs) < min(logs)
+        else "greater"
+    )
+    return true, {
+        "whole": percent(math.exp(sum(logs))),
+        "least": percent(math.exp(min(logs))),
+    }
 
 
 @judged
@@ -92,7 +123,11 @@ def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
     """A typed sentence whose translation begins with a piece that has a probability under `below` percent."""
     best = scene.service.translate(scene.typed).best
     sure = math.exp(best.log_probs[0])
-    return 100 * sure < below, "", {"text": best.text, "piece": shown(best.pieces[0]), "share": percent(sure)}
+    return (
+        100 * sure < below,
+        "",
+        {"text": best.text, "piece": shown(best.pieces[0]), "share": percent(sure)},
+    )
 
 
 # Attention
@@ -103,53 +138,101 @@ def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]
     """The English word that a Spanish one looks at most in the head that aligns best."""
     head = scene.service.best_head
     asks = scene.position("target", word)
-    row = {text_of(scene.passed, one): float(_shares(scene, "cross", asks, one)[head.layer - 1, head.head - 1])
-           for one in scene.every("source")}
+    row = {
+        text_of(scene.passed, one): float(
+            _shares(scene, "cross", asks, one)[head.layer - 1, head.head - 1]
+        )
+        for one in scene.every("source")
+    }
     return row, {"word": word, "head": place(head, scene.language)}
 
 
 @most
-def looks_most(scene: Scene, *, word: str, among: Sequence[str]) -> tuple[Mapping[str, float], Values]:
+def looks_most(
+    scene: Scene, *, word: str, among: Sequence[str]
+) -> tuple[Mapping[str, float], Values]:
     """Of some English words, the one that a word looks at most, in whichever head of the encoder that is."""
     asks = scene.position("source", word)
-    found = {one: _best(_shares(scene, "encoder_self", asks, scene.position("source", one)), "encoder_self")
-             for one in among}
+    found = {
+        one: _best(
+            _shares(scene, "encoder_self", asks, scene.position("source", one)),
+            "encoder_self",
+        )
+        for one in among
+    }
     best = max(found.values(), key=lambda one: one[1])[0]
-    return {one: share for one, (_, share) in found.items()}, {"word": word, "head": place(best, scene.language)}
+    return {one: share for one, (_, share) in found.items()}, {
+        "word": word,
+        "head": place(best, scene.language),
+    }
 
 
 @judged
-def head_for(scene: Scene, *, word: str, target: str, part: float) -> tuple[bool, str, Values]:
+def head_for(
+    scene: Scene, *, word: str, target: str, part: float
+) -> tuple[bool, str, Values]:
     """A head of the encoder in which a word looks at another, with at least this part of the largest share."""
-    shares = _shares(scene, "encoder_self", scene.position("source", word), scene.position("source", target))
+    shares = _shares(
+        scene,
+        "encoder_self",
+        scene.position("source", word),
+        scene.position("source", target),
+    )
     best, share = _best(shares, "encoder_self")
     head = scene.head
-    own = float(shares[head.layer - 1, head.head - 1]) if head.stack == "encoder_self" else 0.0
-    return own >= part * share, f"{_name(scene, head)} ({own:.2f})", {
-        "head": place(best, scene.language), "word": word, "target": target, "share": f"{share:.2f}"}
+    own = (
+        float(shares[head.layer - 1, head.head - 1])
+        if head.stack == "encoder_self"
+        else 0.0
+    )
+    return (
+        own >= part * share,
+        f"{_name(scene, head)} ({own:.2f})",
+        {
+            "head": place(best, scene.language),
+            "word": word,
+            "target": target,
+            "share": f"{share:.2f}",
+        },
+    )
 
 
 @judged
 def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
     """A head of the cross-attention whose alignment error is near the lowest."""
     best = min(there(scene.service.alignment_errors(scene.service.best_head)))
-    own = min(there(scene.service.alignment_errors(scene.head))) if scene.head.stack == "cross" else 1.0
-    return own <= best + near, f"{_name(scene, scene.head)} ({own:.2f})", {
-        "head": place(scene.service.best_head, scene.language), "error": f"{best:.2f}"}
+    own = (
+        min(there(scene.service.alignment_errors(scene.head)))
+        if scene.head.stack == "cross"
+        else 1.0
+    )
+    return (
+        own <= best + near,
+        f"{_name(scene, scene.head)} ({own:.2f})",
+        {
+            "head": place(scene.service.best_head, scene.language),
+            "error": f"{best:.2f}",
+        },
+    )
 
 
 @choice
 def row_reading(scene: Scene) -> tuple[str, Values]:
     """Which piece a row of the best head stands for: the one it was "given", or "predicted"."""
     predicted, given = there(scene.service.alignment_errors(scene.service.best_head))
-    return "given" if given < predicted else "predicted", {"given": f"{given:.2f}", "predicted": f"{predicted:.2f}"}
+    return "given" if given < predicted else "predicted", {
+        "given": f"{given:.2f}",
+        "predicted": f"{predicted:.2f}",
+    }
 
 
 @stays
 def without_head(scene: Scene) -> tuple[str, str]:
     """The translation without the head on the page."""
     before = scene.translated
-    return before.best.text, scene.service.translate(before.source, before.options, off=[scene.head]).best.text
+    return before.best.text, scene.service.translate(
+        before.source, before.options, off=[scene.head]
+    ).best.text
 
 
 @choice
@@ -160,9 +243,17 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
     head = sum(trace.log_probs) - sum(off.log_probs)
     found = scene.service.ask(questions.Occlude(trace.text, trace.tokens))
-    lost = float(found.effect[:, [shown(one).lower() for one in found.words].index(word.lower())].sum())
+    lost = float(
+        found.effect[
+            :, [shown(one).lower() for one in found.words].index(word.lower())
+        ].sum()
+    )
     return "head" if head > lost else "word", {
-        "word": word, "lost": f"{lost:.2f}", "less": f"{head:.2f}", "head": place(scene.head, scene.language)}
+        "word": word,
+        "lost": f"{lost:.2f}",
+        "less": f"{head:.2f}",
+        "head": place(scene.head, scene.language),
+    }
 
 
 # One head, number by number
@@ -173,8 +264,15 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The English word that the row of First principles looks at most."""
     walk, scores = _scaled(scene)
     weights = softmax(scores)
-    return {text_of(scene.passed, one): sum(float(weights[i]) for group in words(walk.keys) if one[1] in group
-                                            for i in group) for one in scene.every("source")}, {}
+    return {
+        text_of(scene.passed, one): sum(
+            float(weights[i])
+            for group in words(walk.keys)
+            if one[1] in group
+            for i in group
+        )
+        for one in scene.every("source")
+    }, {}
 
 
 @judged
@@ -182,8 +280,15 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
     """How many times the second weight of a row the first is: from 1, 10, 100 or 1000 on."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
     least = max(one for one in (1, 10, 100, 1000) if math.log(one) <= first - second)
-    return scene.answer == str(least), scene.answer, {"first": f"{first:.2f}", "second": f"{second:.2f}",
-                                                     "value": f"{math.exp(first - second):.3g}"}
+    return (
+        scene.answer == str(least),
+        scene.answer,
+        {
+            "first": f"{first:.2f}",
+            "second": f"{second:.2f}",
+            "value": f"{math.exp(first - second):.3g}",
+        },
+    )
 
 
 @choice
@@ -191,7 +296,13 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
     """What a row becomes where scores are multiplied: all on "one" piece, "even", or "between"."""
     scores = _scaled(scene)[1]
     weights = softmax(scores[np.isfinite(scores)], beta)
-    true = "one" if weights.max() > 0.9 else "even" if weights.max() < 1.5 / len(weights) else "between"
+    true = (
+        "one"
+        if weights.max() > 0.9
+        else "even"
+        if weights.max() < 1.5 / len(weights)
+        else "between"
+    )
     return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
 
 
@@ -201,17 +312,24 @@ def unscaled(scene: Scene) -> tuple[str, Values]:
     walk, scores = _scaled(scene)
     now = softmax(scores).max()
     then = softmax(scores, math.sqrt(walk.q.shape[-1])).max()
-    return "larger" if then > now else "smaller", {"now": f"{now:.3f}", "then": f"{then:.3f}"}
+    return "larger" if then > now else "smaller", {
+        "now": f"{now:.3f}",
+        "then": f"{then:.3f}",
+    }
 
 
 # Order, masks
 
 
 @stays
-def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
+def moved(
+    scene: Scene, *, how: str, value: float = 0, seed: int | None = None
+) -> tuple[str, str]:
     """The translation with other positions, or with the words of the source shuffled."""
     before = scene.translated
-    found = scene.service.ask(questions.Move(before, before.best.tokens, options.Positions(how, value), seed))
+    found = scene.service.ask(
+        questions.Move(before, before.best.tokens, options.Positions(how, value), seed)
+    )
     return before.best.text, found.translation.best.text
 
 
@@ -219,7 +337,9 @@ def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) 
 def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
     """A typed sentence whose translation stays as it is with other positions."""
     before = scene.service.translate(scene.typed)
-    after = scene.service.translate(before.source, before.options, positions=options.Positions(how)).best.text
+    after = scene.service.translate(
+        before.source, before.options, positions=options.Positions(how)
+    ).best.text
     return before.best.text == after, "", {"before": before.best.text, "after": after}
 
 
@@ -235,7 +355,10 @@ def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
 def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
     """Whether the first piece of a stack may look at the last: "yes" or "no"."""
     walk = _walk(scene, Head(stack, 1, 1))
-    return "yes" if walk.mask[0, -1] else "no", {"first": shown(walk.queries[0]), "last": shown(walk.keys[-1])}
+    return "yes" if walk.mask[0, -1] else "no", {
+        "first": shown(walk.queries[0]),
+        "last": shown(walk.keys[-1]),
+    }
 
 
 @stays
@@ -264,7 +387,10 @@ def greedy_differs(scene: Scene) -> tuple[bool, str, Values]:
 
 
 def _beam_and_greedy(scene: Scene, text: str) -> tuple[str, str]:
-    beam, alone = (scene.service.translate(text, how).best.text for how in (options.Options(), options.GREEDY))
+    beam, alone = (
+        scene.service.translate(text, how).best.text
+        for how in (options.Options(), options.GREEDY)
+    )
     return beam, alone
 
 
@@ -273,8 +399,16 @@ def likelier(scene: Scene) -> tuple[str, Values]:
     """Whose translation has the larger probability: "beam", "greedy" or "same"."""
     text = scene.translated.source
     ways = (options.Options(), options.GREEDY)
-    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in ways)
-    true = "same" if math.isclose(beam, alone, rel_tol=1e-3) else "beam" if beam > alone else "greedy"
+    beam, alone = (
+        math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in ways
+    )
+    true = (
+        "same"
+        if math.isclose(beam, alone, rel_tol=1e-3)
+        else "beam"
+        if beam > alone
+        else "greedy"
+    )
     return true, {"beam": percent(beam), "greedy": percent(alone)}
 
 
@@ -282,12 +416,17 @@ def likelier(scene: Scene) -> tuple[str, Values]:
 def length_with(scene: Scene, *, penalty: float, beside: float) -> tuple[str, str]:
     """The translations with two length penalties."""
     ways = (options.Options(length_penalty=float(one)) for one in (beside, penalty))
-    first, second = (scene.service.translate(scene.translated.source, how).best.text for how in ways)
+    first, second = (
+        scene.service.translate(scene.translated.source, how).best.text for how in ways
+    )
     return first, second
 
 
 def _by_layer(scene: Scene) -> list[str]:
-    return [one.text for one in scene.service.ask(questions.TranslateByLayer(scene.translated))]
+    return [
+        one.text
+        for one in scene.service.ask(questions.TranslateByLayer(scene.translated))
+    ]
 
 
 @number
@@ -308,10 +447,17 @@ def layer_reads(scene: Scene, *, layer: int) -> tuple[str, str]:
 @number
 def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
     """The layer of the decoder from which on the piece at a place is the likeliest."""
-    found = scene.service.ask(questions.ReadDecoder(scene.passed.text, scene.passed.tokens))
+    found = scene.service.ask(
+        questions.ReadDecoder(scene.passed.text, scene.passed.tokens)
+    )
     at = min(place, len(found.predicted)) - 1
-    ready = max((i + 1 for i, rank in enumerate(found.ranks[:, at]) if rank != 1), default=0)
-    return ready, {"piece": shown(found.predicted[at]), "early": shown(found.pieces[max(0, ready - 1)][at])}
+    ready = max(
+        (i + 1 for i, rank in enumerate(found.ranks[:, at]) if rank != 1), default=0
+    )
+    return ready, {
+        "piece": shown(found.predicted[at]),
+        "early": shown(found.pieces[max(0, ready - 1)][at]),
+    }
 
 
 # Measured and recorded
@@ -332,7 +478,10 @@ def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
     scores = _bleu(scene)
     say = scene.language.say
     true = (min if worst else max)(scores, key=lambda one: scores[one])
-    named = {name: f"{say('gen_' + name.replace('-', '_'))}, {bleu:.1f}" for name, bleu in scores.items()}
+    named = {
+        name: f"{say('gen_' + name.replace('-', '_'))}, {bleu:.1f}"
+        for name, bleu in scores.items()
+    }
     return scene.answer == true, named.get(scene.answer, ""), {"name": named[true]}
 
 
@@ -340,19 +489,33 @@ def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
 def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
     """By how many points of BLEU the second generation is better than the first."""
     scores = _bleu(scene)
-    return scores[second] - scores[first], {"before": f"{scores[first]:.1f}", "after": f"{scores[second]:.1f}"}
+    return scores[second] - scores[first], {
+        "before": f"{scores[first]:.1f}",
+        "after": f"{scores[second]:.1f}",
+    }
 
 
 @stays
 def alike(scene: Scene, *, model: str) -> tuple[str, str]:
     """The translation by one of the generations."""
-    with scene.models.lease(there(model if model in scene.models.names else None)) as service:
-        return scene.translated.best.text, service.translate(scene.translated.source).best.text
+    with scene.models.lease(
+        there(model if model in scene.models.names else None)
+    ) as service:
+        return scene.translated.best.text, service.translate(
+            scene.translated.source
+        ).best.text
 
 
 def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
-    return there([one for kind, runs in kinds(scene.study.recorded().courses, "order").items() for one in runs
-                  if kind.norm == norm and (kind.warmup > 0) == warm] or None)
+    return there(
+        [
+            one
+            for kind, runs in kinds(scene.study.recorded().courses, "order").items()
+            for one in runs
+            if kind.norm == norm and (kind.warmup > 0) == warm
+        ]
+        or None
+    )
 
 
 @choice
@@ -360,7 +523,10 @@ def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
     """Whether the first recorded run "learned" or "failed"."""
     run = _runs(scene, norm, warm)[0]
     return "learned" if learned(run) else "failed", {
-        "first": f"{run.loss[0]:.2f}", "last": f"{run.loss[-1]:.2f}", "guess": f"{run.guess:.2f}"}
+        "first": f"{run.loss[0]:.2f}",
+        "last": f"{run.loss[-1]:.2f}",
+        "guess": f"{run.guess:.2f}",
+    }
 
 
 @number
@@ -385,19 +551,31 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
     """A typed review that has a word, and gets a label."""
     (found,) = there(scene.reviews).classify([scene.typed])
     has = re.search(rf"\b{re.escape(word)}\b", scene.typed, re.IGNORECASE)
-    return bool(has) and found.label == label, "" if has else scene.language.say("lesson_lacks", word=word), {
-        "label": scene.language.say(f"label_{found.label}"), "share": percent(found.probability)}
+    return (
+        bool(has) and found.label == label,
+        "" if has else scene.language.say("lesson_lacks", word=word),
+        {
+            "label": scene.language.say(f"label_{found.label}"),
+            "share": percent(found.probability),
+        },
+    )
 
 
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
     """How often the classifier is right where it is about so sure, in percent: in the nearest bin on each side."""
-    found = there([one for one in there(there(scene.reviews).calibration).bins if one.count] or None)
+    found = there(
+        [one for one in there(there(scene.reviews).calibration).bins if one.count]
+        or None
+    )
     bins = sorted(found, key=lambda one: one.confidence)
     above = sum(100 * one.confidence <= confidence for one in bins)
-    near = bins[max(0, above - 1):above + 1]
+    near = bins[max(0, above - 1) : above + 1]
     texts = sum(one.count for one in near)
-    right, sure = (sum(one.count * getattr(one, of) for one in near) / texts for of in ("accuracy", "confidence"))
+    right, sure = (
+        sum(one.count * getattr(one, of) for one in near) / texts
+        for of in ("accuracy", "confidence")
+    )
     return 100 * right, {"sure": percent(sure), "texts": texts}
 
 
@@ -407,7 +585,11 @@ def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
     study = scene.study.pretraining()
     runs = [there(study.of(kind, share) or None) for kind in ("nothing", "language")]
     before, after = map(study.mean, runs)
-    return 100 * (after - before), {"labels": runs[0][0].labels, "before": percent(before), "after": percent(after)}
+    return 100 * (after - before), {
+        "labels": runs[0][0].labels,
+        "before": percent(before),
+        "after": percent(after),
+    }
 
 
 def _spanish(text: str) -> list[str]:
@@ -449,7 +631,10 @@ def by_hand(scene: Scene, *, word: str) -> Values:
     best = scene.service.best_head
     at = scene.position("target", word)[1]
     given = best in given_heads(scene.service.info, scene.service.alignment_errors)
-    return {**{f"first_{key}": value for key, value in best._asdict().items()}, "query": at + 1 if given else at}
+    return {
+        **{f"first_{key}": value for key, value in best._asdict().items()},
+        "query": at + 1 if given else at,
+    }
 
 
 PLACES = {finder.__name__: finder for finder in (link, aligned, by_hand)}

@@ -19,14 +19,28 @@ from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 FOLDER = ASSETS / "lessons"
 GLOSSARY = ASSETS / "glossary.json"
 LECTURES = ASSETS / "lectures.json"
-KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")  # of questions
+# of questions
+KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")
 # words of a step and of an entry of the glossary; hints of a question
 MOST_WORDS = 80
 MOST_OF_ENTRY = 40
 HINTS = 2
-ORDER = ("probabilities", "alignment", "by-hand", "it", "order", "masks", "search", "layers", "generations", "warm-up",
-         "sentiment", "bias")
-Text = Mapping[str, str]  # by the code of a language; a lesson of a class has one language
+ORDER = (
+    "probabilities",
+    "alignment",
+    "by-hand",
+    "it",
+    "order",
+    "masks",
+    "search",
+    "layers",
+    "generations",
+    "warm-up",
+    "sentiment",
+    "bias",
+)
+# by the code of a language; a lesson of a class has one language
+Text = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -35,10 +49,12 @@ class Question:
 
     ask: Text
     kind: str  # of KINDS
-    check: str  # a name in CHECKS; "" of an open question, whose answer is kept and not checked
+    # a name in CHECKS; "" of an open question, whose answer is kept and not checked
+    check: str
     given: Mapping[str, Any]  # the parameters of the check: words and settings
     hints: tuple[Text, ...] = ()
-    options: tuple[tuple[str, Text], ...] = ()  # of a choice: answers, and how they read
+    # of a choice: answers, and how they read
+    options: tuple[tuple[str, Text], ...] = ()
     least: float = 0  # of a number, as are the next three
     most: float = 100
     by: float = 1
@@ -50,16 +66,24 @@ class Step:
     """A text, the state of the page that it speaks about, and perhaps a question."""
 
     text: Text
-    address: Mapping[str, str]  # keys and values; a key that it lacks has its default, and `text` stays
+    # keys and values; a key that it lacks has its default, and `text` stays
+    address: Mapping[str, str]
     point: str = ""  # a selector of what is meant
-    place: tuple[str, Mapping[str, Any]] | None = None  # a name in PLACES and its parameters: more of the address
+    # a name in PLACES and its parameters: more of the address
+    place: tuple[str, Mapping[str, Any]] | None = None
     question: Question | None = None
 
     @property
     def of_sentence(self) -> bool:
         """Whether its question is about the sentence on the page."""
-        return "text" in self.address and self.address.get("tab") != "sentiment" and (
-            self.question is not None and self.question.kind not in ("sentence", "open"))
+        return (
+            "text" in self.address
+            and self.address.get("tab") != "sentiment"
+            and (
+                self.question is not None
+                and self.question.kind not in ("sentence", "open")
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -108,40 +132,77 @@ class Lecture:
 @cache
 def lessons() -> dict[str, Lesson]:
     """All lessons by name, in the order in which they build on one another."""
-    return {name: read(FOLDER / f"{name}.json") for name in ORDER if (FOLDER / f"{name}.json").exists()}
+    return {
+        name: read(FOLDER / f"{name}.json")
+        for name in ORDER
+        if (FOLDER / f"{name}.json").exists()
+    }
 
 
 @cache
 def glossary() -> tuple[Term, ...]:
     """All entries, in the order of the file."""
     stored = _stored(GLOSSARY)
-    return tuple(Term(_text(one["term"], "term", MOST_OF_ENTRY), _text(one["text"], "text", MOST_OF_ENTRY), one["see"])
-                 for one in stored["terms"])
+    return tuple(
+        Term(
+            _text(one["term"], "term", MOST_OF_ENTRY),
+            _text(one["text"], "text", MOST_OF_ENTRY),
+            one["see"],
+        )
+        for one in stored["terms"]
+    )
 
 
 @cache
 def lectures() -> dict[str, Lecture]:
     """All lectures by name, in the order of the file."""
-    return {one["name"]: Lecture(one["title"], _text(one["of"], one["name"], MOST_OF_ENTRY), tuple(
-        Slide(slide["term"], _text(slide["text"], slide["term"], MOST_OF_ENTRY), slide.get("see", {}),
-              slide.get("at", ""), slide.get("lesson", "")) for slide in one["slides"]))
-        for one in _stored(LECTURES)["lectures"]}
+    return {
+        one["name"]: Lecture(
+            one["title"],
+            _text(one["of"], one["name"], MOST_OF_ENTRY),
+            tuple(
+                Slide(
+                    slide["term"],
+                    _text(slide["text"], slide["term"], MOST_OF_ENTRY),
+                    slide.get("see", {}),
+                    slide.get("at", ""),
+                    slide.get("lesson", ""),
+                )
+                for slide in one["slides"]
+            ),
+        )
+        for one in _stored(LECTURES)["lectures"]
+    }
 
 
 def read(path: Path) -> Lesson:
     """Read a lesson. Raises UserError, a sentence that names the file and the step, where it cannot be used."""
     stored = _stored(path)
-    with refusing((ValueError, TypeError, AttributeError), lambda error: (
-            Message.of("error_lesson", file=path.name, reason=str(error)))):
-        steps = tuple(step(one, f"step {number}") for number, one in enumerate(stored.get("steps", ()), 1))
+    with refusing(
+        (ValueError, TypeError, AttributeError),
+        lambda error: Message.of("error_lesson", file=path.name, reason=str(error)),
+    ):
+        steps = tuple(
+            step(one, f"step {number}")
+            for number, one in enumerate(stored.get("steps", ()), 1)
+        )
         if not steps or not isinstance(stored.get("minutes"), int):
-            raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
-        return Lesson(path.stem, _text(stored.get("title"), "title", MOST_WORDS), stored["minutes"], steps)
+            raise ValueError(
+                "a lesson has `minutes`, a whole number, and `steps`, one or more"
+            )
+        return Lesson(
+            path.stem,
+            _text(stored.get("title"), "title", MOST_WORDS),
+            stored["minutes"],
+            steps,
+        )
 
 
 def _stored(path: Path) -> dict[str, Any]:
-    with refusing((OSError, ValueError, TypeError), lambda error: (
-            Message.of("error_lesson", file=path.name, reason=str(error)))):
+    with refusing(
+        (OSError, ValueError, TypeError),
+        lambda error: Message.of("error_lesson", file=path.name, reason=str(error)),
+    ):
         return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -150,7 +211,9 @@ def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
     _known(stored, ("text", "address", "point", "place", "question"), where)
     place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}
-    question = _question(stored["question"], where, hints) if "question" in stored else None
+    question = (
+        _question(stored["question"], where, hints) if "question" in stored else None
+    )
     text = _text(stored.get("text"), f"{where}: text", MOST_WORDS)
     return Step(text, address, stored.get("point", ""), place, question)
 
@@ -161,47 +224,75 @@ def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Questio
     kind = stored.get("kind")
     hints = stored.get("hints", [])
     if kind not in KINDS:
-        raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
+        raise ValueError(
+            f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}"
+        )
     if len(hints) != most_hints:
         raise ValueError(f"{where} has {len(hints)} hints; a question has {most_hints}")
-    options = tuple((str(one["answer"]), _text(one, f"{where}: option", MOST_WORDS))
-                    for one in stored.get("options", ()))
+    options = tuple(
+        (str(one["answer"]), _text(one, f"{where}: option", MOST_WORDS))
+        for one in stored.get("options", ())
+    )
     if (kind == "choice") != (len(options) > 1):
-        raise ValueError(f"{where} has {len(options)} options; a choice has two or more, other questions none")
-    check, given = ("", {}) if kind == "open" else _called(CHECKS, stored.get("check", {}), where)
+        raise ValueError(
+            f"{where} has {len(options)} options; a choice has two or more, other questions none"
+        )
+    check, given = (
+        ("", {}) if kind == "open" else _called(CHECKS, stored.get("check", {}), where)
+    )
     limits = {name: float(stored[name]) for name in numbers if name in stored}
-    said = [_text(one, f"{where}: {name}", MOST_WORDS)
-            for name, one in (("ask", stored.get("ask")), *(("hint", hint) for hint in hints))]
+    said = [
+        _text(one, f"{where}: {name}", MOST_WORDS)
+        for name, one in (
+            ("ask", stored.get("ask")),
+            *(("hint", hint) for hint in hints),
+        )
+    ]
     return Question(said[0], kind, check, given, tuple(said[1:]), options, **limits)
 
 
-def _called(table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], where: str
-            ) -> tuple[str, dict[str, Any]]:
+def _called(
+    table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], where: str
+) -> tuple[str, dict[str, Any]]:
     """The name of a function of a table, and what a file gives it: what the function takes, and no more."""
     given = dict(stored)
     name = str(given.pop("name", None))
     if name not in table:
         raise ValueError(f"{where} names {name!r}; write one of {', '.join(table)}")
-    takes = {key: one for key, one in signature(table[name]).parameters.items() if one.kind is Parameter.KEYWORD_ONLY}
-    lacking = {key for key, one in takes.items() if one.default is Parameter.empty} - {*given}
+    takes = {
+        key: one
+        for key, one in signature(table[name]).parameters.items()
+        if one.kind is Parameter.KEYWORD_ONLY
+    }
+    lacking = {key for key, one in takes.items() if one.default is Parameter.empty} - {
+        *given
+    }
     if lacking or {*given} - {*takes}:
-        raise ValueError(f"{where} gives {name} {sorted(given) or 'nothing'}; it takes {sorted(takes) or 'nothing'}")
+        raise ValueError(
+            f"{where} gives {name} {sorted(given) or 'nothing'}; it takes {sorted(takes) or 'nothing'}"
+        )
     return name, given
 
 
 def _known(stored: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
     if unknown := {*stored} - {*keys}:
-        raise ValueError(f"{where} has {sorted(unknown)}; it may have {', '.join(keys)}")
+        raise ValueError(
+            f"{where} has {sorted(unknown)}; it may have {', '.join(keys)}"
+        )
 
 
 def _text(text: Any, place: str, most: int) -> Text:
     """A text in both languages, of fewer words than `most`. place: its own, for sentences about it."""
     codes = (ENGLISH.code, SPANISH.code)
-    if not isinstance(text, Mapping) or not all(isinstance(text.get(code), str) and text[code] for code in codes):
+    if not isinstance(text, Mapping) or not all(
+        isinstance(text.get(code), str) and text[code] for code in codes
+    ):
         raise ValueError(f"{place} lacks a text in {' or '.join(codes)}")
     for code in codes:
         if (count := len(text[code].split())) >= most:
-            raise ValueError(f"{place} has {count} words in {code}; write fewer than {most}")
+            raise ValueError(
+                f"{place} has {count} words in {code}; write fewer than {most}"
+            )
     return {code: text[code] for code in codes}
 
 

@@ -37,9 +37,11 @@ class Offer:
     """A check that a teacher may choose; without words of the teacher it is asked as "class_ask_" and its name says."""
 
     kind: str  # of files.KINDS
-    fields: tuple[str, ...] = ()  # that the teacher fills in: `options`, or parameters of the check
+    # that the teacher fills in: `options`, or parameters of the check
+    fields: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)  # the other parameters
-    answers: Mapping[str, str] = field(default_factory=dict)  # of a choice: the key of its text, by the answer
+    # of a choice: the key of its text, by the answer
+    answers: Mapping[str, str] = field(default_factory=dict)
     within: float = 0  # how far a number may be off
 
 
@@ -53,15 +55,20 @@ OFFERS = {
     "head_for": Offer("head", ("word", "target"), {"part": 0.75}),
     "aligning_head": Offer("head", fixed={"near": 0.2}),
     "without_head": Offer("choice", answers=SAME),
-    "costs_more": Offer("choice", ("word",), answers={"head": "class_head", "word": "class_word"}),
+    "costs_more": Offer(
+        "choice", ("word",), answers={"head": "class_head", "word": "class_word"}
+    ),
     "moved": Offer("choice", fixed={"how": "none"}, answers=SAME),
     "greedy": Offer("choice", answers=SAME),
     "stands_in": Offer("choice", ("options",)),
     "makes": Offer("sentence", ("word",)),
     "keeps_translation": Offer("sentence", fixed={"how": "none"}),
     "unsure_start": Offer("sentence", fixed={"below": 50}),
-    "label_of": Offer("choice", answers={"positive": "label_positive", "negative": "label_negative"}),
-    "review_with": Offer("sentence", ("word",), {"label": "negative"})}
+    "label_of": Offer(
+        "choice", answers={"positive": "label_positive", "negative": "label_negative"}
+    ),
+    "review_with": Offer("sentence", ("word",), {"label": "negative"}),
+}
 
 
 def where(value: str) -> tuple[Lesson, int] | None:
@@ -69,8 +76,16 @@ def where(value: str) -> tuple[Lesson, int] | None:
     the summary. None where there is none such. Raises UserError for a lesson of a class that cannot be used."""
     name, _, number = value.partition(".")
     number = number or "1"
-    lesson = read(name.removeprefix(MARK)) if name.startswith(MARK) else files.lessons().get(name)
-    if lesson is None or not re.fullmatch("[0-9]{1,3}", number) or not 1 <= int(number) <= len(lesson.steps) + 1:
+    lesson = (
+        read(name.removeprefix(MARK))
+        if name.startswith(MARK)
+        else files.lessons().get(name)
+    )
+    if (
+        lesson is None
+        or not re.fullmatch("[0-9]{1,3}", number)
+        or not 1 <= int(number) <= len(lesson.steps) + 1
+    ):
         return None
     return lesson, int(number)
 
@@ -79,37 +94,61 @@ def read(data: str) -> Lesson:
     """Read the lesson of a class. Raises UserError, a sentence that names the limit or the step."""
     stored = _unpacked(data)
     title, code, steps = (stored.get(key) for key in ("title", "language", "steps"))
-    if not isinstance(code, str) or code not in LANGUAGES or not isinstance(steps, list) or not steps:
+    if (
+        not isinstance(code, str)
+        or code not in LANGUAGES
+        or not isinstance(steps, list)
+        or not steps
+    ):
         raise UserError(Message.of("error_class_data"))
     if not isinstance(title, str) or not title.strip() or len(title) > LONGEST_TITLE:
         raise UserError(Message.of("error_class_title", limit=LONGEST_TITLE))
     if len(steps) > MOST_STEPS:
-        raise UserError(Message.of("error_class_steps", count=len(steps), limit=MOST_STEPS))
-    return Lesson(MARK + data, {code: title}, 0, tuple(_step(one, i, code) for i, one in enumerate(steps, 1)))
+        raise UserError(
+            Message.of("error_class_steps", count=len(steps), limit=MOST_STEPS)
+        )
+    return Lesson(
+        MARK + data,
+        {code: title},
+        0,
+        tuple(_step(one, i, code) for i, one in enumerate(steps, 1)),
+    )
 
 
 def _unpacked(data: str) -> dict[str, Any]:
     if len(data) > LONGEST:
-        raise UserError(Message.of("error_class_long", characters=len(data), limit=LONGEST))
+        raise UserError(
+            Message.of("error_class_long", characters=len(data), limit=LONGEST)
+        )
     text = b""
-    with refusing((ValueError, TypeError, RecursionError, zlib.error), lambda _: (
-            Message.of("error_class_large", limit=MOST_BYTES) if len(text) > MOST_BYTES else
-            Message.of("error_class_data"))):
+    with refusing(
+        (ValueError, TypeError, RecursionError, zlib.error),
+        lambda _: (
+            Message.of("error_class_large", limit=MOST_BYTES)
+            if len(text) > MOST_BYTES
+            else Message.of("error_class_data")
+        ),
+    ):
         if not re.fullmatch("[A-Za-z0-9_-]+", data):
             raise ValueError("no base64url")
         unpacker = zlib.decompressobj()
-        text = unpacker.decompress(urlsafe_b64decode(data + "=" * (-len(data) % 4)), MOST_BYTES + 1)
+        text = unpacker.decompress(
+            urlsafe_b64decode(data + "=" * (-len(data) % 4)), MOST_BYTES + 1
+        )
         if len(text) > MOST_BYTES or not unpacker.eof:
             raise ValueError("too much, or not all")
         stored = dict(json.loads(text))
-        json.dumps(stored, ensure_ascii=False).encode()  # half a character cannot be sent on
+        # half a character cannot be sent on
+        json.dumps(stored, ensure_ascii=False).encode()
         return stored
 
 
 def _step(stored: Any, number: int, code: str) -> Step:
     """A step as files have it, with the teacher's texts in the one language that they have."""
-    with refusing((ValueError, TypeError, AttributeError, LookupError), lambda _: (
-            Message.of("error_class_step", step=number))):
+    with refusing(
+        (ValueError, TypeError, AttributeError, LookupError),
+        lambda _: Message.of("error_class_step", step=number),
+    ):
         text = stored["text"]
         question = stored.get("question") or {}
         address = stored.get("address", {})
@@ -118,43 +157,95 @@ def _step(stored: Any, number: int, code: str) -> Step:
         if not isinstance(hints, list):
             raise ValueError("hints are a list")
         if len(hints) > HINTS:
-            raise UserError(Message.of("error_class_hints", step=number, count=len(hints), limit=HINTS))
+            raise UserError(
+                Message.of(
+                    "error_class_hints", step=number, count=len(hints), limit=HINTS
+                )
+            )
         for one in (text, asked or text, *hints):
-            if not isinstance(one, str) or not one.strip() or len(one) > LONGEST_TEXT or len(one.split()) >= MOST_WORDS:
-                raise UserError(Message.of("error_class_text", step=number, words=MOST_WORDS, characters=LONGEST_TEXT))
+            if (
+                not isinstance(one, str)
+                or not one.strip()
+                or len(one) > LONGEST_TEXT
+                or len(one.split()) >= MOST_WORDS
+            ):
+                raise UserError(
+                    Message.of(
+                        "error_class_text",
+                        step=number,
+                        words=MOST_WORDS,
+                        characters=LONGEST_TEXT,
+                    )
+                )
         if {*stored} - {"text", "address", "question"} or not all(
-                isinstance(value, str) and len(value) <= LONGEST_VALUE for value in address.values()):
+            isinstance(value, str) and len(value) <= LONGEST_VALUE
+            for value in address.values()
+        ):
             raise ValueError("what no step of a class has")
-        whole = {"address": address, "text": _twice(text), **({"question": _question(question)} if question else {})}
+        whole = {
+            "address": address,
+            "text": _twice(text),
+            **({"question": _question(question)} if question else {}),
+        }
         step = files.step(whole, f"step {number}", hints=0)
     if step.question:
         ask = {code: asked} if asked else step.question.ask
-        step = replace(step, question=replace(step.question, ask=ask, hints=tuple({code: one} for one in hints)))
+        step = replace(
+            step,
+            question=replace(
+                step.question, ask=ask, hints=tuple({code: one} for one in hints)
+            ),
+        )
     return replace(step, text={code: text})
 
 
 def _question(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A question as files have it. Raises ValueError, TypeError or LookupError where it is none of OFFERS."""
-    given = {key: value for key, value in stored.items() if key not in ("check", "ask", "hints")}
+    given = {
+        key: value
+        for key, value in stored.items()
+        if key not in ("check", "ask", "hints")
+    }
     name = stored["check"]
     ask = stored.get("ask")
     offer = OFFERS[name]
-    if {*given} != {*offer.fields} or not all(_fits(key, value) for key, value in given.items()):
+    if {*given} != {*offer.fields} or not all(
+        _fits(key, value) for key, value in given.items()
+    ):
         raise ValueError(f"{name} takes {offer.fields}")
     words = given.get("among") or given.pop("options", [])
     options = [{"answer": word, **_twice(word)} for word in words] or [
-        {"answer": answer, **_both(key)} for answer, key in offer.answers.items()]
+        {"answer": answer, **_both(key)} for answer, key in offer.answers.items()
+    ]
     check = {"name": name, **offer.fixed, **given}
-    asked = _twice(ask) if ask else _both(f"class_ask_{name}", **{**check, "among": " · ".join(words)})
-    return {"kind": offer.kind, "options": options, "within": offer.within, "check": check, "ask": asked}
+    asked = (
+        _twice(ask)
+        if ask
+        else _both(f"class_ask_{name}", **{**check, "among": " · ".join(words)})
+    )
+    return {
+        "kind": offer.kind,
+        "options": options,
+        "within": offer.within,
+        "check": check,
+        "ask": asked,
+    }
 
 
 def _fits(key: str, value: Any) -> bool:
     """Whether a field holds what it may."""
     if key in ("among", "options"):
-        return isinstance(value, list) and 2 <= len(value) <= MOST_OPTIONS and all(
-            _fits("word", word) for word in value) and len({*value}) == len(value)
-    return isinstance(value, str) and len(value) <= LONGEST_WORD and len(value.split()) == 1
+        return (
+            isinstance(value, list)
+            and 2 <= len(value) <= MOST_OPTIONS
+            and all(_fits("word", word) for word in value)
+            and len({*value}) == len(value)
+        )
+    return (
+        isinstance(value, str)
+        and len(value) <= LONGEST_WORD
+        and len(value.split()) == 1
+    )
 
 
 def _twice(text: str) -> dict[str, str]:

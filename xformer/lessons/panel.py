@@ -27,7 +27,11 @@ def marked(text: str) -> str:
 def shown(text: Text, language: Language) -> str:
     """A text, marked; named as of another language where it has only that."""
     html = marked(said(text, language))
-    return html if language.code in text else f'<span lang="{next(iter(text))}">{html}</span>'
+    return (
+        html
+        if language.code in text
+        else f'<span lang="{next(iter(text))}">{html}</span>'
+    )
 
 
 def step(lesson: Lesson, number: int, language: Language) -> str:
@@ -36,49 +40,113 @@ def step(lesson: Lesson, number: int, language: Language) -> str:
     html = partial(shown, language=language)
     if one is None:
         return fill("lessons.summary", language, lesson=lesson, shown=html)
-    seen = among(" ".join(said(before.text, language) for before in lesson.steps[:number - 1]), language)
-    return fill("lessons.step", language, lesson=lesson, number=number, one=one, shown=html,
-                said=partial(said, language=language), text=linked(html(one.text), language, seen, len(seen) + MOST))
+    seen = among(
+        " ".join(said(before.text, language) for before in lesson.steps[: number - 1]),
+        language,
+    )
+    return fill(
+        "lessons.step",
+        language,
+        lesson=lesson,
+        number=number,
+        one=one,
+        shown=html,
+        said=partial(said, language=language),
+        text=linked(html(one.text), language, seen, len(seen) + MOST),
+    )
 
 
 def choice_of_lessons(language: Language) -> str:
     """All lessons. The browser knows what was done of each, and on which step to go on."""
-    return fill("lessons.choice", language, lessons=lessons(), said=partial(said, language=language))
+    return fill(
+        "lessons.choice",
+        language,
+        lessons=lessons(),
+        said=partial(said, language=language),
+    )
 
 
 def for_a_class(language: Language) -> str:
     """Where a teacher chooses a lesson or writes one. assets/class.js does the rest."""
     word = rf"\s*[^\s,]{{1,{links.LONGEST_WORD}}}"
-    blanks = {**dict.fromkeys(("word", "target", "among"), "…"), "characters": "{characters}", "limit": "{limit}"}
-    return fill("lessons.for_a_class", language, code=language.code, limits=links, word=rf"{word}\s*",
-                several=rf"{word}([\s,]+[^\s,]{{1,{links.LONGEST_WORD}}}){{1,{links.MOST_OPTIONS - 1}}}[\s,]*",
-                lessons=[(name, said(one.title, language), "") for name, one in lessons().items()],
-                languages=[(code, one.name, "") for code, one in links.LANGUAGES.items()], blanks=blanks,
-                checks=[(name, language.say(f"class_ask_{name}", **blanks, **one.fixed), " ".join(one.fields))
-                        for name, one in links.OFFERS.items()])
+    blanks = {
+        **dict.fromkeys(("word", "target", "among"), "…"),
+        "characters": "{characters}",
+        "limit": "{limit}",
+    }
+    return fill(
+        "lessons.for_a_class",
+        language,
+        code=language.code,
+        limits=links,
+        word=rf"{word}\s*",
+        several=rf"{word}([\s,]+[^\s,]{{1,{links.LONGEST_WORD}}}){{1,{links.MOST_OPTIONS - 1}}}[\s,]*",
+        lessons=[
+            (name, said(one.title, language), "") for name, one in lessons().items()
+        ],
+        languages=[(code, one.name, "") for code, one in links.LANGUAGES.items()],
+        blanks=blanks,
+        checks=[
+            (
+                name,
+                language.say(f"class_ask_{name}", **blanks, **one.fixed),
+                " ".join(one.fields),
+            )
+            for name, one in links.OFFERS.items()
+        ],
+    )
 
 
 def all_terms(language: Language) -> str:
     """The glossary, with a field that filters it; each entry with a button that shows where it is to be seen."""
-    terms = [(said(one.term, language), marked(said(one.text, language)), one.see) for one in glossary()]
-    return fill("lessons.glossary", language, terms=sorted(terms, key=lambda term: term[0].lower()))
+    terms = [
+        (said(one.term, language), marked(said(one.text, language)), one.see)
+        for one in glossary()
+    ]
+    return fill(
+        "lessons.glossary",
+        language,
+        terms=sorted(terms, key=lambda term: term[0].lower()),
+    )
 
 
 def all_lectures(language: Language) -> str:
     """The lectures of which the page says what it shows."""
-    return fill("lessons.lectures", language, lectures=lectures(), said=partial(said, language=language))
+    return fill(
+        "lessons.lectures",
+        language,
+        lectures=lectures(),
+        said=partial(said, language=language),
+    )
 
 
 def one_lecture(name: str, language: Language) -> str:
     """What the page shows of a lecture, slide by slide, with buttons that open it."""
     lecture = lectures()[name]
-    others = {key: None for slide in lecture.slides for key in slide.see if key != "text"}  # of the slide opened before
-    slides = [(one, marked(said(one.text, language)), one.lesson and said(lessons()[one.lesson].title, language))
-              for one in lecture.slides]
-    return fill("lessons.lecture", language, lecture=lecture, of=said(lecture.of, language), slides=slides,
-                others=others)
+    # of the slide opened before
+    others = {
+        key: None for slide in lecture.slides for key in slide.see if key != "text"
+    }
+    slides = [
+        (
+            one,
+            marked(said(one.text, language)),
+            one.lesson and said(lessons()[one.lesson].title, language),
+        )
+        for one in lecture.slides
+    ]
+    return fill(
+        "lessons.lecture",
+        language,
+        lecture=lecture,
+        of=said(lecture.of, language),
+        slides=slides,
+        others=others,
+    )
 
 
 def reply(found: Found, language: Language) -> str:
     """Say what was found, and what the reader expected where that was something else."""
-    return fill("lessons.reply", language, found=found, said=found.message.say(language))
+    return fill(
+        "lessons.reply", language, found=found, said=found.message.say(language)
+    )

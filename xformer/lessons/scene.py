@@ -9,12 +9,18 @@ from typing import Any, TypeVar
 from xformer.figures.locked_word import LETTERS, locked
 from xformer.figures.word_link import choices, text_of
 from xformer.results import Head, Message, Trace, Translation, UserError
-from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
+from xformer.serve.protocol import (
+    ModelPool,
+    ReviewService,
+    StudyService,
+    TranslationService,
+)
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 400  # characters of a typed answer
 T = TypeVar("T")
-Word = tuple[str, int]  # a side, "source" or "target", and a position, as in `figures.locked_word.Lock`
+# a side, "source" or "target", and a position, as in `figures.locked_word.Lock`
+Word = tuple[str, int]
 
 
 def there(one: T | None, key: str = "error_answer_data") -> T:
@@ -61,7 +67,11 @@ class Scene:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise UserError(Message.of("error_answer_number", answer=self.answer[:40], example="2.5"))
+            raise UserError(
+                Message.of(
+                    "error_answer_number", answer=self.answer[:40], example="2.5"
+                )
+            )
         return value
 
     @property
@@ -73,7 +83,11 @@ class Scene:
 
     def every(self, side: str) -> list[Word]:
         """Every word of a sentence of the pass."""
-        return [(side, int(name[2:])) for _, name in choices(self.passed) if name.startswith(LETTERS[side])]
+        return [
+            (side, int(name[2:]))
+            for _, name in choices(self.passed)
+            if name.startswith(LETTERS[side])
+        ]
 
     def position(self, side: str, word: str) -> Word:
         """The first place of a word in a sentence of the pass; raises UserError where it is not there."""
@@ -86,7 +100,11 @@ class Scene:
     def chosen(self) -> list[str]:
         """The answer; where none was given, the locked words. Raises UserError where there is neither."""
         lock = locked(self.lock)
-        found = [self.answer] if self.answer else [text_of(self.passed, one) for one in (lock.seen, lock.asks) if one]
+        found = (
+            [self.answer]
+            if self.answer
+            else [text_of(self.passed, one) for one in (lock.seen, lock.asks) if one]
+        )
         if not found:
             raise UserError(Message.of("error_answer_none"))
         return [one.lower() for one in found]
@@ -112,13 +130,21 @@ def _share(value: float) -> str:
 def _kind(judge: Callable[..., Found]) -> Callable[..., Any]:
     """Make a decorator that declares a check by what it measures. judge: says what was found, by the scene, the key of
     the text about it, and what was measured. A file's parameters are those of the measure."""
+
     @wraps(judge)
     def declare(measure: Callable[..., tuple[Any, ...]], **more: Any) -> Any:
         @wraps(measure)
         def check(scene: Scene, **given: Any) -> Found:
-            return judge(scene, f"lesson_said_{measure.__name__}", *measure(scene, **given), **more)
+            return judge(
+                scene,
+                f"lesson_said_{measure.__name__}",
+                *measure(scene, **given),
+                **more,
+            )
+
         CHECKS[measure.__name__] = check
         return measure
+
     return declare
 
 
@@ -132,27 +158,43 @@ def choice(scene: Scene, key: str, true: str, values: Mapping[str, Any]) -> Foun
 def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> Found:
     """By what computes the number."""
     near = abs(scene.number - value) <= scene.within + 1e-9
-    return Found(near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}")
+    return Found(
+        near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}"
+    )
 
 
 @_kind
 def stays(scene: Scene, _: str, before: str, after: str) -> Found:
     """By two translations: they are the "same", or the second is an "other" one."""
     true = "same" if before == after else "other"
-    return Found(scene.answer == true, Message.of(f"lesson_said_{true}", before=before, after=after))
+    return Found(
+        scene.answer == true,
+        Message.of(f"lesson_said_{true}", before=before, after=after),
+    )
 
 
 @_kind
-def most(scene: Scene, key: str, table: Mapping[str, float], values: Mapping[str, Any],
-         written: Callable[[float], str] = _share) -> Found:
+def most(
+    scene: Scene,
+    key: str,
+    table: Mapping[str, float],
+    values: Mapping[str, Any],
+    written: Callable[[float], str] = _share,
+) -> Found:
     """By a table of words or names: the answer is that with the largest value. written: how one reads."""
     best = max(table, key=lambda one: table[one])
     answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
     own = f"{answer} ({written(table[answer])})" if answer in table else answer
-    return Found(answer == best, Message.of(key, best=best, value=written(table[best]), **values), own)
+    return Found(
+        answer == best,
+        Message.of(key, best=best, value=written(table[best]), **values),
+        own,
+    )
 
 
 @_kind
-def judged(_: Scene, key: str, right: bool, own: str, values: Mapping[str, Any]) -> Found:
+def judged(
+    _: Scene, key: str, right: bool, own: str, values: Mapping[str, Any]
+) -> Found:
     """By what judges the answer itself: whether it is right, what it was worth, and values."""
     return Found(right, Message.of(key, **values), own)

@@ -33,8 +33,19 @@ def among(text: str, language: Language) -> set[str]:
 def entries(language: Language) -> str:
     """All entries, out of sight until their buttons open them; once on a page, where the overview of all parts lists
     them too (assets/places.js). HTML."""
-    return fill("lessons.entries", language, terms=[(_name(one), said(one.term, language), said(
-        one.text, language).replace("*", ""), one.see) for one in glossary()])
+    return fill(
+        "lessons.entries",
+        language,
+        terms=[
+            (
+                _name(one),
+                said(one.term, language),
+                said(one.text, language).replace("*", ""),
+                one.see,
+            )
+            for one in glossary()
+        ],
+    )
 
 
 def _name(term: Term) -> str:
@@ -48,7 +59,15 @@ def _terms(language: Language) -> tuple[re.Pattern[str], dict[str, str]]:
     names = {}
     for one in glossary():
         term = said(one.term, language).lower()
-        plurals = (f"{term}s", f"{term}es", re.sub("y$", "ies", term), re.sub("ión$", "iones", term))
+        plurals = (
+            f"{term}s",
+            f"{term}es",
+            re.sub("y$", "ies", term),
+            re.sub("ión$", "iones", term),
+        )
         names.update(dict.fromkeys((term, *plurals), _name(one)))
     longest = sorted(names, key=len, reverse=True)
-    return re.compile(rf"(?<![\w“-])(?<!arrow )({'|'.join(map(re.escape, longest))})(?![\w-])", re.IGNORECASE), names
+    return re.compile(
+        rf"(?<![\w“-])(?<!arrow )({'|'.join(map(re.escape, longest))})(?![\w-])",
+        re.IGNORECASE,
+    ), names

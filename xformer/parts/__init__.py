@@ -31,12 +31,31 @@ class Tab:
 
 TABS: Mapping[str, Tab] = {  # by id
     "translate": Tab(("translate", "doors", "round_trip")),
-    "attention": Tab(("attention", "ablation", "weighing", "attribution_methods", "counterfactual", "word_link")),
+    "attention": Tab(
+        (
+            "attention",
+            "ablation",
+            "weighing",
+            "attribution_methods",
+            "counterfactual",
+            "word_link",
+        )
+    ),
     "decoding": Tab(("steps",)),
-    "pairs": Tab(("sentences", "two_models", "bleu", "lecture"), "pairs_part", "pairs_part_{}", own_field=True),
+    "pairs": Tab(
+        ("sentences", "two_models", "bleu", "lecture"),
+        "pairs_part",
+        "pairs_part_{}",
+        own_field=True,
+    ),
     "sentiment": Tab(("judging", "reading", "writing"), "review_part", own_field=True),
     "positions": Tab(("positions",)),
     "principles": Tab(("principles", "kernel_regression")),
-    "training": Tab(("generations", "beginning", "live", "recorded", "forming", "path", "learned"), "part"),
-    "model": Tab(("whole_pass", "architecture", "bugs", "vocabulary", "meanings"), "model_part"),
+    "training": Tab(
+        ("generations", "beginning", "live", "recorded", "forming", "path", "learned"),
+        "part",
+    ),
+    "model": Tab(
+        ("whole_pass", "architecture", "bugs", "vocabulary", "meanings"), "model_part"
+    ),
 }

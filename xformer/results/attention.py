@@ -18,12 +18,15 @@ __all__ = ["AdditiveWalk", "Maps", "Origin", "Trace"]
 class Maps:
     """The attention of one stack in one pass, from Q query pieces to K key pieces."""
 
-    asks: tuple[str, ...]  # Q query pieces: of the source in the encoder, in the decoder those it was given
-    predicted: tuple[str, ...]  # Q pieces to predict at these positions; () in the encoder
+    # Q query pieces: of the source in the encoder, in the decoder those it was given
+    asks: tuple[str, ...]
+    # Q pieces to predict at these positions; () in the encoder
+    predicted: tuple[str, ...]
     seen: tuple[str, ...]  # K key pieces
     probabilities: np.ndarray  # (layers, H, Q, K) float32, rows sum to 1
     norms: np.ndarray  # (layers, H, K), as in `Trace`
-    late: bool = False  # a query was made before its piece was read, as a recurrent decoder makes it
+    # a query was made before its piece was read, as a recurrent decoder makes it
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,12 @@ class Origin:
 
     info: ModelInfo
     best_head: Head  # on which a picture opens
-    given: frozenset[Head] = frozenset()  # heads of the cross-attention that align the piece they were given
+    # heads of the cross-attention that align the piece they were given
+    given: frozenset[Head] = frozenset()
 
 
-@dataclass(frozen=True, eq=False)  # every pass is its own: arrays have no single truth to compare
+# every pass is its own: arrays have no single truth to compare
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Every attention map of one teacher-forced pass: float32 arrays (layers, H, Q, K), rows sum to 1.
 
@@ -46,7 +51,8 @@ class Trace:
 
     source: tuple[str, ...]  # S pieces, the last of them </s>
     target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
-    predicted: tuple[str, ...]  # T pieces to predict, one at each position: the target moved on by one; () if unknown
+    # T pieces to predict, one at each position: the target moved on by one; () if unknown
+    predicted: tuple[str, ...]
     log_probs: tuple[float, ...]  # of `predicted`
     encoder_self: np.ndarray  # (layers, H, S, S)
     decoder_self: np.ndarray  # (layers, H, T, T)
@@ -57,19 +63,28 @@ class Trace:
     text: str  # the source as it was typed
     tokens: tuple[int, ...]  # of the target, without <s> and </s>
     origin: Origin | None = field(default=None, kw_only=True)  # where it is known
-    number: int = field(init=False, default_factory=count().__next__)  # counts the traces of this process
+    # counts the traces of this process
+    number: int = field(init=False, default_factory=count().__next__)
 
     def of(self, stack: str) -> Maps:
         """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
         asks, seen = (getattr(self, side) for side in SIDES[stack])
         predicted = () if stack == "encoder_self" else self.predicted
-        return Maps(asks, predicted, seen, getattr(self, stack), getattr(self, f"{stack}_norms"),
-                    stack == "cross" and self.asks_late)
+        return Maps(
+            asks,
+            predicted,
+            seen,
+            getattr(self, stack),
+            getattr(self, f"{stack}_norms"),
+            stack == "cross" and self.asks_late,
+        )
 
     @property
     def asks_late(self) -> bool:
         """Whether the query of a row was made before the piece of the row was read: that of a recurrent decoder."""
-        return self.origin is not None and self.origin.info.architecture != "transformer"
+        return (
+            self.origin is not None and self.origin.info.architecture != "transformer"
+        )
 
     def opening(self, head: Head | str | None = None) -> Head:
         """The head on which a picture opens: `head`, also as "cross.1.2", or the best of the model if not given.
@@ -78,10 +93,20 @@ class Trace:
         and where the model has none.
         """
         best = self.origin.best_head if self.origin else Head("cross", 1, 1)
-        start = best if head is None else Head.parse(head) if isinstance(head, str) else head
+        start = (
+            best
+            if head is None
+            else Head.parse(head)
+            if isinstance(head, str)
+            else head
+        )
         stacks = [stack for stack in STACKS if self.of(stack).probabilities.size]
         if not stacks:
-            raise UserError(Message.of("html_no_heads", model=self.origin.info.name if self.origin else "?"))
+            raise UserError(
+                Message.of(
+                    "html_no_heads", model=self.origin.info.name if self.origin else "?"
+                )
+            )
         return start if start.stack in stacks else Head(stacks[0], 1, 1)
 
     def page(self, head: Head | str | None = None, language: Language = ENGLISH) -> str:
@@ -89,7 +114,12 @@ class Trace:
 
         head: the one on which it opens, with the errors of `opening`.
         """
-        return offline_page.page(self, self.opening(head), {stack: self.of(stack) for stack in STACKS}, language)
+        return offline_page.page(
+            self,
+            self.opening(head),
+            {stack: self.of(stack) for stack in STACKS},
+            language,
+        )
 
     def _repr_html_(self) -> str:
         """The page in a frame: how a notebook shows a trace that a cell ends with."""
@@ -98,7 +128,9 @@ class Trace:
         except UserError as error:
             return f"<p>{escape(str(error))}</p>"
 
-    def show(self, head: Head | str | None = None, language: Language = ENGLISH) -> None:
+    def show(
+        self, head: Head | str | None = None, language: Language = ENGLISH
+    ) -> None:
         """Show every head: in the notebook where this runs in one, else in the browser, from a temporary file.
 
         head, language: as for `page`.

@@ -10,7 +10,16 @@ from xformer.results.attention import Trace
 from xformer.results.models import Head, ModelInfo
 from xformer.results.translation import Bleu, Translation
 
-__all__ = ["Comparison", "Examined", "HeadEffect", "Moved", "Occlusion", "Reweighed", "TwoModels", "Why"]
+__all__ = [
+    "Comparison",
+    "Examined",
+    "HeadEffect",
+    "Moved",
+    "Occlusion",
+    "Reweighed",
+    "TwoModels",
+    "Why",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +38,15 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The translations' JSON, and log-probabilities crosswise."""
-        return {"sources": [translation.source for translation in self.translations],
-                "translations": [translation.to_json() for translation in self.translations],
-                "log_probs": [[list(values) for values in of_source] for of_source in self.log_probs]}
+        return {
+            "sources": [translation.source for translation in self.translations],
+            "translations": [
+                translation.to_json() for translation in self.translations
+            ],
+            "log_probs": [
+                [list(values) for values in of_source] for of_source in self.log_probs
+            ],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +56,8 @@ class TwoModels:
     infos: tuple[ModelInfo, ModelInfo]
     translations: tuple[Translation, Translation]
     traces: tuple[Trace, Trace]  # of the text and each model's own translation
-    errors: tuple[float | None, float | None]  # alignment error rate of each one's best head; None if not measured
+    # alignment error rate of each one's best head; None if not measured
+    errors: tuple[float | None, float | None]
     scores: tuple[Bleu, Bleu] | None  # against a reference; None without one
     # The first model's translation in both; None unless they have one shape and split both texts into the same pieces.
     forced: tuple[Trace, Trace] | None
@@ -49,24 +65,44 @@ class TwoModels:
     @property
     def log_probs(self) -> list[float]:
         """The mean log-probability of a piece of each translation, </s> included."""
-        return [sum(one.best.log_probs) / len(one.best.log_probs) for one in self.translations]
+        return [
+            sum(one.best.log_probs) / len(one.best.log_probs)
+            for one in self.translations
+        ]
 
     def heads(self, names: Sequence[str] = ("", "")) -> list[Head | None]:
         """A head of the cross-attention of each model: of its name if it has one, else the best; None without any."""
-        known = [{f"cross.{1 + layer}.{1 + head}" for layer, head in np.ndindex(*trace.cross.shape[:2])}
-                 for trace in self.traces]
-        return [trace.opening(name if name in there else None) if there else None
-                for trace, name, there in zip(self.traces, names, known, strict=True)]
+        known = [
+            {
+                f"cross.{1 + layer}.{1 + head}"
+                for layer, head in np.ndindex(*trace.cross.shape[:2])
+            }
+            for trace in self.traces
+        ]
+        return [
+            trace.opening(name if name in there else None) if there else None
+            for trace, name, there in zip(self.traces, names, known, strict=True)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The text, and of each model its translation's JSON and its numbers."""
         heads = self.heads()
-        return {"source": self.translations[0].source, "models": [
-            {"model": info.name, "identity": info.identity, **self.translations[i].to_json(),
-             "log_prob": self.log_probs[i], "seconds": self.translations[i].seconds,
-             "bleu": self.scores[i].score if self.scores else None,
-             "best_head": heads[i] and str(heads[i]), "alignment_error": self.errors[i]}
-            for i, info in enumerate(self.infos)]}
+        return {
+            "source": self.translations[0].source,
+            "models": [
+                {
+                    "model": info.name,
+                    "identity": info.identity,
+                    **self.translations[i].to_json(),
+                    "log_prob": self.log_probs[i],
+                    "seconds": self.translations[i].seconds,
+                    "bleu": self.scores[i].score if self.scores else None,
+                    "best_head": heads[i] and str(heads[i]),
+                    "alignment_error": self.errors[i],
+                }
+                for i, info in enumerate(self.infos)
+            ],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +112,8 @@ class Occlusion:
     words: tuple[str, ...]  # W words of the source, their pieces joined
     predicted: tuple[str, ...]  # T pieces
     log_probs: tuple[float, ...]  # of `predicted`, with the whole source
-    effect: np.ndarray  # (T, W), nats by which a piece's log-probability falls without the word
+    # (T, W), nats by which a piece's log-probability falls without the word
+    effect: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -116,8 +153,12 @@ class Examined:
 class Why:
     """Why a piece was written and not its rival: what makes the difference of their logits, in nats."""
 
-    adds: np.ndarray  # by layer: heads of self-attention, of cross-attention, and the feed-forward network
-    rest: tuple[float, float, float]  # the embedding of the piece before, its position, and the biases
-    by_source: np.ndarray  # of each piece: contrastive gradient x input, and integrated gradients
+    # by layer: heads of self-attention, of cross-attention, and the feed-forward network
+    adds: np.ndarray
+    # the embedding of the piece before, its position, and the biases
+    rest: tuple[float, float, float]
+    # of each piece: contrastive gradient x input, and integrated gradients
+    by_source: np.ndarray
     by_given: np.ndarray  # the same of the pieces given, up to that of the step
-    change: float  # of the difference, from average pieces to these: what integrated gradients should sum to
+    # of the difference, from average pieces to these: what integrated gradients should sum to
+    change: float

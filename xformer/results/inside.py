@@ -6,8 +6,20 @@ import numpy as np
 
 from xformer.results.models import Head
 
-__all__ = ["DecoderReadings", "Embedded", "Learned", "MeaningMap", "MemoryScore", "NearPair", "Neighbour", "Reach",
-           "Stream", "Sublayer", "SublayerGradient", "Walk"]
+__all__ = [
+    "DecoderReadings",
+    "Embedded",
+    "Learned",
+    "MeaningMap",
+    "MemoryScore",
+    "NearPair",
+    "Neighbour",
+    "Reach",
+    "Stream",
+    "Sublayer",
+    "SublayerGradient",
+    "Walk",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +47,10 @@ class Walk:
     """
 
     head: Head
-    queries: tuple[str, ...]  # Q pieces: of the source in the encoder, in the decoder those it was given
-    predicted: tuple[str, ...]  # Q pieces to predict at these positions; () in the encoder
+    # Q pieces: of the source in the encoder, in the decoder those it was given
+    queries: tuple[str, ...]
+    # Q pieces to predict at these positions; () in the encoder
+    predicted: tuple[str, ...]
     keys: tuple[str, ...]  # K pieces, padding too
     q: np.ndarray  # (Q, d)
     k: np.ndarray  # (K, d)
@@ -49,11 +63,14 @@ class Walk:
     answers: np.ndarray  # (Q, d), sums of v weighted by the probabilities
     shares: np.ndarray  # (Q, D), added to the output by this head
     output: np.ndarray  # (Q, D), of all heads together, and the bias
-    x: np.ndarray  # (Q, D), what asks: q = x W_Q + b_Q; the normalised state where the order is "pre"
-    y: np.ndarray  # (K, D), what is looked at: k = y W_K + b_K; in cross-attention what the encoder made
+    # (Q, D), what asks: q = x W_Q + b_Q; the normalised state where the order is "pre"
+    x: np.ndarray
+    # (K, D), what is looked at: k = y W_K + b_K; in cross-attention what the encoder made
+    y: np.ndarray
     w_q: np.ndarray  # (D, d)
     b_q: np.ndarray  # (d,)
-    every_q: np.ndarray  # (Q, D), queries of all heads side by side, before they are cut apart
+    # (Q, D), queries of all heads side by side, before they are cut apart
+    every_q: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +81,13 @@ class Sublayer:
     name: str  # "self_attention", "cross_attention" or "feed_forward"
     state: np.ndarray  # before it
     added: np.ndarray  # what it answers
-    normed: np.ndarray  # LayerNorm of the state ("pre"), or of the state and what is added ("post")
+    # LayerNorm of the state ("pre"), or of the state and what is added ("post")
+    normed: np.ndarray
     after: np.ndarray  # the state after it
     gamma: np.ndarray  # (D,) of that LayerNorm, as is beta
     beta: np.ndarray
-    hidden: np.ndarray | None = None  # (L, d_ff) of the feed-forward network, after its ReLU
+    # (L, d_ff) of the feed-forward network, after its ReLU
+    hidden: np.ndarray | None = None
 
     def read(self, norm: str) -> np.ndarray:
         """What the normalisation read, in this order of it."""
@@ -79,12 +98,15 @@ class Sublayer:
 class Stream:
     """The states of all pieces through one side of a model, sub-layer by sub-layer: the residual stream."""
 
-    pieces: tuple[str, ...]  # L: of the source with </s>, or those that the decoder is given
+    # L: of the source with </s>, or those that the decoder is given
+    pieces: tuple[str, ...]
     predicted: tuple[str, ...]  # L to predict there; () in the encoder
     norm: str  # "pre" or "post"
     sublayers: tuple[Sublayer, ...]
-    moved: float  # largest change of any output of a feed-forward network where its pieces stand in reverse order
-    output: np.ndarray  # (L, D), the last state as the next part reads it: in "pre" order after one more LayerNorm
+    # largest change of any output of a feed-forward network where its pieces stand in reverse order
+    moved: float
+    # (L, D), the last state as the next part reads it: in "pre" order after one more LayerNorm
+    output: np.ndarray
 
     def of_layer(self, layer: int) -> list[Sublayer]:
         """The sub-layers of a layer, from 1."""
@@ -105,8 +127,10 @@ class Reach:
     """How much each state of an encoder moves with each of its inputs: Frobenius norms of derivatives (D, D)."""
 
     pieces: tuple[str, ...]  # S, the last of them </s>
-    norms: np.ndarray  # (S, S) float32: of the state of the row by the input vector of the column
-    directions: int  # of a state's D, random ones, by which the norms are estimated; 0 where they are exact
+    # (S, S) float32: of the state of the row by the input vector of the column
+    norms: np.ndarray
+    # of a state's D, random ones, by which the norms are estimated; 0 where they are exact
+    directions: int
 
 
 @dataclass(frozen=True)
@@ -122,14 +146,17 @@ class Neighbour:
 class MeaningMap:
     """W words in the plane in which the states of all that are not the asker's own vary most; the own come first."""
 
-    sentences: tuple[tuple[str, ...], ...]  # words and signs of each; "▁" stands before those after a space
-    places: np.ndarray  # (W, 2), the sentence of each word, and which of its words and signs it is
+    # words and signs of each; "▁" stands before those after a space
+    sentences: tuple[tuple[str, ...], ...]
+    # (W, 2), the sentence of each word, and which of its words and signs it is
+    places: np.ndarray
     own: int  # words
     plane: np.ndarray  # (W, 2)
     shares: tuple[float, float]  # of all variance, along each axis
     alike: np.ndarray  # (layers + 1, own, own), cosines of the own words
     word: int  # the place of one
-    nearest: tuple[tuple[int, float], ...]  # others that are not own, one a sentence, with their cosines
+    # others that are not own, one a sentence, with their cosines
+    nearest: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -138,7 +165,8 @@ class NearPair:
 
     source: str
     target: str
-    origin: str  # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
+    # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
+    origin: str
     similarity: float  # 0 to 1, `parts.learned.ask`
     more: int = 0  # further pairs of the same source
 
@@ -162,7 +190,8 @@ class Learned:
     near: tuple[NearPair, ...]  # nearest first, each of another source
     same: bool  # whether the nearest has the text's own words in their order
     pairs: int  # in all
-    scores: tuple[MemoryScore, ...] = ()  # as `research evaluate memory --save` measured them
+    # as `research evaluate memory --save` measured them
+    scores: tuple[MemoryScore, ...] = ()
 
 
 @dataclass(frozen=True)

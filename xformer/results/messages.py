@@ -43,12 +43,18 @@ class UserError(ValueError):
 
     def say(self, language: Language = ENGLISH) -> str:
         """The sentence as plain text."""
-        return self.message if isinstance(self.message, str) else self.message.say(language)
+        return (
+            self.message
+            if isinstance(self.message, str)
+            else self.message.say(language)
+        )
 
 
 @contextmanager
-def refusing(kinds: type[Exception] | tuple[type[Exception], ...], say: Callable[[Any], Message | str | ValueError]
-             ) -> Iterator[None]:
+def refusing(
+    kinds: type[Exception] | tuple[type[Exception], ...],
+    say: Callable[[Any], Message | str | ValueError],
+) -> Iterator[None]:
     """Turn errors of these kinds into a UserError that says what `say` makes of one, or into the error that it makes. A
     UserError stays as it is."""
     try:
@@ -66,4 +72,8 @@ def unread(path: Path, most: int) -> str:
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         return "is no regular file"
-    return f"has {found.st_size:,} bytes; it must have at most {most:,}" if found.st_size > most else ""
+    return (
+        f"has {found.st_size:,} bytes; it must have at most {most:,}"
+        if found.st_size > most
+        else ""
+    )

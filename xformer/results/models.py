@@ -13,7 +13,11 @@ from xformer.strings import ENGLISH, Language
 __all__ = ["GENERATIONS", "SIDES", "STACKS", "Block", "Head", "LayerTimes", "ModelInfo"]
 
 # The stacks of attention, and of which side of a pair the pieces are that ask in each, and that are looked at.
-SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
+SIDES = {
+    "encoder_self": ("source", "source"),
+    "decoder_self": ("target", "target"),
+    "cross": ("target", "source"),
+}
 STACKS = (*SIDES,)
 # Names of the small models that are compared with one another, the oldest first.
 GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")
@@ -32,7 +36,11 @@ class Head(NamedTuple):
     @classmethod
     def every(cls, stack: str, layers: int, heads: int) -> list[Head]:
         """The heads of a stack, layer by layer. heads: of each layer."""
-        return [cls(stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+        return [
+            cls(stack, layer, head)
+            for layer in range(1, layers + 1)
+            for head in range(1, heads + 1)
+        ]
 
     @classmethod
     def parse(cls, name: str, stack: str = "") -> Head:
@@ -42,7 +50,11 @@ class Head(NamedTuple):
         """
         parts = name.replace(".", " ").split()
         stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
-        if stack not in STACKS or len(numbers) != 2 or not all(re.fullmatch("[0-9]{1,9}", n) for n in numbers):
+        if (
+            stack not in STACKS
+            or len(numbers) != 2
+            or not all(re.fullmatch("[0-9]{1,9}", n) for n in numbers)
+        ):
             raise UserError(Message.of("error_head", value=name[:40]))
         return cls(stack, int(numbers[0]), int(numbers[1]))
 
@@ -63,18 +75,27 @@ class ModelInfo:
     precision: str
     position_base: float = 10_000.0  # of its sinusoidal positions
     architecture: str = "transformer"  # or "gru", "gru-attention"
-    causal: bool = False  # of a model without a decoder: whether a piece sees only those before it
+    # of a model without a decoder: whether a piece sees only those before it
+    causal: bool = False
     pooling: str = ""  # of a classifier: how it makes one vector of all pieces'
     source: str = "en"  # code of the language that a translator reads
     target: str = "es"  # and of that which it writes
-    codes: tuple[str, ...] = ()  # before a text, of a model that writes several: which language to write
+    # before a text, of a model that writes several: which language to write
+    codes: tuple[str, ...] = ()
     origin: str = ""  # of a model that was not trained here: its repository or file
     licence: str = ""  # and its licence
 
     def line(self, language: Language = ENGLISH) -> str:
         """The model in a line: its name, and how it is built."""
-        return language.say("html_model", name=self.name, identity=self.identity, norm=self.norm,
-                            encoder=self.n_layers, decoder=self.n_decoder_layers, heads=self.n_heads)
+        return language.say(
+            "html_model",
+            name=self.name,
+            identity=self.identity,
+            norm=self.norm,
+            encoder=self.n_layers,
+            decoder=self.n_decoder_layers,
+            heads=self.n_heads,
+        )
 
     def layers(self, stack: str) -> int:
         """The number of layers of one of STACKS that have attention maps."""
@@ -101,6 +122,7 @@ class LayerTimes:
     """How long one layer takes to read a sequence, measured on this machine."""
 
     pieces: int
-    recurrence: float  # seconds, of a GRU as `recurrent.GRU` has it, a loop in Python, one step a piece
+    # seconds, of a GRU as `recurrent.GRU` has it, a loop in Python, one step a piece
+    recurrence: float
     library: float  # seconds, of PyTorch's own GRU
     attention: float  # seconds, of self-attention, in one pass

@@ -14,15 +14,35 @@ import numpy as np
 from typing_extensions import dataclass_transform
 
 from xformer.results.attention import AdditiveWalk
-from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
-from xformer.results.inside import DecoderReadings, Embedded, Learned, MeaningMap, Neighbour, Reach, Stream, Walk
+from xformer.results.changes import (
+    Examined,
+    HeadEffect,
+    Moved,
+    Occlusion,
+    Reweighed,
+    Why,
+)
+from xformer.results.inside import (
+    DecoderReadings,
+    Embedded,
+    Learned,
+    MeaningMap,
+    Neighbour,
+    Reach,
+    Stream,
+    Walk,
+)
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
 
-__all__ = ["AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree", "MapMeanings", "MeasureReach",
-           "Move", "NearestContexts", "NearestPairs", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse",
-           "Reweigh", "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive", "WalkHead"]
+__all__ = [
+    "AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree",
+    "MapMeanings", "MeasureReach", "Move", "NearestContexts", "NearestPairs",
+    "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
+    "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive",
+    "WalkHead",
+]  # fmt: skip
 
 Source = str | Translation
 Target = str | Sequence[int]
@@ -49,7 +69,8 @@ class WalkHead(OfPair[Walk]):
     """Every number of one head in a pass, from q, k and v to its output."""
 
     head: Head
-    padding: int = 0  # <pad> pieces after the source, as in a batch with a longer sentence
+    # <pad> pieces after the source, as in a batch with a longer sentence
+    padding: int = 0
 
 
 class Begin(OfPair[tuple[Walk, dict[str, tuple[float, float]]]]):
@@ -105,7 +126,8 @@ class Move(OfPair[Moved]):
     """A translation with other positions, and what they change in a target that was made with the model's own."""
 
     positions: Positions
-    seed: int | None = None  # shuffles the words of the source; None leaves them in order
+    # shuffles the words of the source; None leaves them in order
+    seed: int | None = None
     options: Options | None = None
     max_length: int | None = None
 
@@ -192,7 +214,8 @@ class MapMeanings(Question[MeaningMap]):
     stack: str  # "encoder", or "decoder", there after its cross-attention
     layer: int  # 0, embedding and position, to all
     sentences: int  # of the file, the first
-    word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
+    # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
+    word: int = -1
 
 
 class NearestPairs(Question[Learned]):

@@ -8,10 +8,20 @@ import numpy as np
 
 from xformer.results.messages import Message
 
-__all__ = ["LABELS", "Attribution", "Bin", "Calibration", "Maximum", "PoolingScore",
-           "PretrainingRun", "PretrainingStudy", "Sentiment"]
+__all__ = [
+    "LABELS",
+    "Attribution",
+    "Bin",
+    "Calibration",
+    "Maximum",
+    "PoolingScore",
+    "PretrainingRun",
+    "PretrainingStudy",
+    "Sentiment",
+]
 
-LABELS = ("negative", "positive")  # of reviews, in the order of the classifier's outputs
+# of reviews, in the order of the classifier's outputs
+LABELS = ("negative", "positive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +40,15 @@ class Sentiment:
 
     def to_json(self) -> dict[str, Any]:
         """The classification as the API and `--json` give it, with warnings in English."""
-        return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities,
-                "pieces": list(self.pieces), "weights": [round(float(w), 6) for w in self.weights], "cut": self.cut,
-                "warnings": [warning.say() for warning in self.warnings]}
+        return {
+            "label": self.label,
+            "probability": self.probability,
+            "probabilities": self.probabilities,
+            "pieces": list(self.pieces),
+            "weights": [round(float(w), 6) for w in self.weights],
+            "cut": self.cut,
+            "warnings": [warning.say() for warning in self.warnings],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +60,8 @@ class Maximum:
 
     words: tuple[str, ...]  # W + 2
     values: np.ndarray  # (W + 2, D), of each word's pieces the largest number
-    weights: np.ndarray  # (D,), nats that a dimension adds to the log-odds of `toward`, of each unit of its number
+    # (D,), nats that a dimension adds to the log-odds of `toward`, of each unit of its number
+    weights: np.ndarray
     bias: float  # nats that are added whatever the text
     against: str  # the label that the odds are against: the likeliest but for `toward`
 
@@ -66,12 +83,17 @@ class Attribution:
     sentiment: Sentiment
     toward: str  # the label that a positive `effect` speaks for
     words: tuple[str, ...]  # W, their pieces joined; without <s> and </s>
-    cut: int | None  # number of words before the place where pieces were left out; None where none were
-    effect: np.ndarray  # (W,), nats by which the log-odds of the label `toward` fall without the word
-    pooling: np.ndarray  # (W,), the pooling's weight of the word; the rest of 1 lies on <s> and </s>
-    heads: np.ndarray  # (layers, H, W), each head's attention to the word, weighed by the pooling; likewise
+    # number of words before the place where pieces were left out; None where none were
+    cut: int | None
+    # (W,), nats by which the log-odds of the label `toward` fall without the word
+    effect: np.ndarray
+    # (W,), the pooling's weight of the word; the rest of 1 lies on <s> and </s>
+    pooling: np.ndarray
+    # (layers, H, W), each head's attention to the word, weighed by the pooling; likewise
+    heads: np.ndarray
     seconds: float
-    pooled: str = "attention"  # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
+    # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
+    pooled: str = "attention"
     maximum: Maximum | None = None  # where it is a "max"
 
 
@@ -98,7 +120,8 @@ class Calibration:
 
 
 BEGINNINGS = ("nothing", "language", "autoencoder")  # of a classifier
-GENERATIVE = ("two", "two_language")  # language models, one of each label: from nothing, and from the language model
+# language models, one of each label: from nothing, and from the language model
+GENERATIVE = ("two", "two_language")
 
 
 @dataclass(frozen=True)
@@ -110,7 +133,8 @@ class PretrainingRun:
     seed: int
     labels: int  # their number
     accuracy: float  # on held-out reviews, 0 to 1
-    loss: float  # at the end of training, in nats: of a classifier a text, of language models a piece
+    # at the end of training, in nats: of a classifier a text, of language models a piece
+    loss: float
     seconds: float  # of one core, to learn and to be scored
 
 

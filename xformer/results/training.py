@@ -6,8 +6,18 @@ import numpy as np
 
 from xformer.results.models import Head
 
-__all__ = ["PARTS", "Course", "DevScores", "History", "LiveFrame", "LiveWait", "Moment", "Moments", "RunSettings",
-           "TrainingCourse"]
+__all__ = [
+    "PARTS",
+    "Course",
+    "DevScores",
+    "History",
+    "LiveFrame",
+    "LiveWait",
+    "Moment",
+    "Moments",
+    "RunSettings",
+    "TrainingCourse",
+]
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,8 @@ class Course:
     english: str
     reference: str
     source: tuple[str, ...]  # pieces, the last of them </s>
-    target: tuple[str, ...]  # pieces of the reference that the decoder is given, the first of them <s>
+    # pieces of the reference that the decoder is given, the first of them <s>
+    target: tuple[str, ...]
     predicted: tuple[str, ...]  # those that it is to predict
     translations: tuple[str, ...]  # one a moment, decoded greedily
     maps: dict[str, np.ndarray]  # by stack; only those that the model has
@@ -67,11 +78,22 @@ class Moments:
 
     moments: tuple[Moment, ...]
     courses: tuple[Course, ...]  # one a sentence
-    errors: np.ndarray  # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both READINGS
+    # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both READINGS
+    errors: np.ndarray
 
 
 # Of a transformer, that a small run may go without: see `training.parts`.
-PARTS = ("residual", "norm", "feed_forward", "positions", "heads", "mask", "scaling", "smoothing", "tying")
+PARTS = (
+    "residual",
+    "norm",
+    "feed_forward",
+    "positions",
+    "heads",
+    "mask",
+    "scaling",
+    "smoothing",
+    "tying",
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +110,8 @@ class RunSettings:
     seed: int
     steps: int  # after which it ends
     without: str = ""  # one of PARTS that the model has not
-    pairs: int = 0  # to learn from, of a recorded run; 0: all. Of a live one, examples; 0: new ones without end
+    # to learn from, of a recorded run; 0: all. Of a live one, examples; 0: new ones without end
+    pairs: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,14 +123,18 @@ class TrainingCourse:
     loss: tuple[float, ...]  # mean of a target piece, nats
     rate: tuple[float, ...]  # of learning, in the last of these steps
     norm: tuple[float, ...]  # the largest norm of the gradient in these steps
-    scores: tuple[tuple[int, float, float], ...]  # step, seconds, and what was reached: see `measure`
+    # step, seconds, and what was reached: see `measure`
+    scores: tuple[tuple[int, float, float], ...]
     seconds: float  # since it began
     guess: float  # the loss of who knows only how often each target piece comes
-    ended: str = ""  # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
-    held_out: tuple[float, ...] = ()  # loss of a piece that is not learned from, smoothed as `loss`, one a score
+    # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
+    ended: str = ""
+    # loss of a piece that is not learned from, smoothed as `loss`, one a score
+    held_out: tuple[float, ...] = ()
     # Norm of the gradient of each layer's weights, encoder first: before the first step, and at the end.
     depths: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    measure: str = "accuracy"  # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
+    # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
+    measure: str = "accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +142,11 @@ class LiveFrame:
     """A moment of a training run that a visitor watches."""
 
     course: TrainingCourse
-    answers: tuple[tuple[str, str, str], ...]  # held-out questions, what the model answers, and what is right
+    # held-out questions, what the model answers, and what is right
+    answers: tuple[tuple[str, str, str], ...]
     head: Head  # the head of the cross-attention that is sharpest at this moment
-    queries: tuple[str, ...]  # Q pieces of the first right answer, </s> too: each where it is to be predicted
+    # Q pieces of the first right answer, </s> too: each where it is to be predicted
+    queries: tuple[str, ...]
     keys: tuple[str, ...]  # K pieces of the first question, </s> too
     probabilities: np.ndarray  # (Q, K) float32
 

@@ -6,7 +6,17 @@ from typing import Any
 from xformer.results.messages import Message
 from xformer.results.options import Options
 
-__all__ = ["BeamTree", "Bleu", "Branch", "Candidate", "Forced", "LengthScore", "NGram", "Pieced", "Translation"]
+__all__ = [
+    "BeamTree",
+    "Bleu",
+    "Branch",
+    "Candidate",
+    "Forced",
+    "LengthScore",
+    "NGram",
+    "Pieced",
+    "Translation",
+]
 
 
 @dataclass(frozen=True)
@@ -17,8 +27,10 @@ class Candidate:
     score: float  # sum of log_probs / length^alpha
     tokens: tuple[int, ...]
     pieces: tuple[str, ...]
-    log_probs: tuple[float, ...]  # of each piece, given the source and the pieces before it; natural logarithms
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # likeliest pieces of each step with log_probs, best first
+    # of each piece, given the source and the pieces before it; natural logarithms
+    log_probs: tuple[float, ...]
+    # likeliest pieces of each step with log_probs, best first
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]
     finished: bool  # ends with </s>
 
 
@@ -31,13 +43,18 @@ class Translation:
     warnings: tuple[Message, ...]
     seconds: float
     options: Options  # of the search
-    max_length: int | None  # limit of target pieces that was asked for, </s> included; None: the model's own
-    source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
-    quality: float | None = None  # of translations like it, the share that say what was meant; None: not known
+    # limit of target pieces that was asked for, </s> included; None: the model's own
+    max_length: int | None
+    # pieces of `source` in the model's vocabulary, without </s>
+    source_tokens: tuple[int, ...]
+    # of translations like it, the share that say what was meant; None: not known
+    quality: float | None = None
 
     def __post_init__(self) -> None:
         if not self.n_best:
-            raise ValueError("n_best is empty; a translation has one hypothesis or more")
+            raise ValueError(
+                "n_best is empty; a translation has one hypothesis or more"
+            )
 
     @property
     def best(self) -> Candidate:
@@ -51,33 +68,50 @@ class Translation:
 
     def to_json(self) -> dict[str, Any]:
         """The translation as the API and `--json` give it, with warnings in English; the quality only if asked for."""
-        first, *_ = every = [{"text": one.text, "score": one.score, "pieces": list(one.pieces),
-                              "log_probs": list(one.log_probs)} for one in self.n_best]
-        return {**first, "alternatives": [[{"piece": piece, "log_prob": value} for piece, value in step]
-                                          for step in self.best.alternatives],
-                "n_best": every, "warnings": [warning.say() for warning in self.warnings],
-                **({"quality": self.quality} if self.options.quality else {})}
+        first, *_ = every = [
+            {
+                "text": one.text,
+                "score": one.score,
+                "pieces": list(one.pieces),
+                "log_probs": list(one.log_probs),
+            }
+            for one in self.n_best
+        ]
+        return {
+            **first,
+            "alternatives": [
+                [{"piece": piece, "log_prob": value} for piece, value in step]
+                for step in self.best.alternatives
+            ],
+            "n_best": every,
+            "warnings": [warning.say() for warning in self.warnings],
+            **({"quality": self.quality} if self.options.quality else {}),
+        }
 
 
 @dataclass(frozen=True)
 class Branch:
     """A token that a beam thought of as a continuation of one of its hypotheses."""
 
-    parent: int | None  # place in the tree of the token before it; None at the beginning
+    # place in the tree of the token before it; None at the beginning
+    parent: int | None
     step: int  # from 0
     token: int
     log_prob: float
     total: float  # sum of log-probabilities from the beginning
     score: float  # total / length^alpha
-    fate: str  # "kept"; "ended", as a finished hypothesis; "dropped", as it was not among the best
+    # "kept"; "ended", as a finished hypothesis; "dropped", as it was not among the best
+    fate: str
 
 
 @dataclass(frozen=True)
 class BeamTree:
     """Everything that a beam thought of while it translated one text."""
 
-    translation: Translation  # one candidate for each hypothesis that finished, at most the beam's width
-    branches: tuple[Branch, ...]  # by step, in each the best first: up to 2K of a beam of K
+    # one candidate for each hypothesis that finished, at most the beam's width
+    translation: Translation
+    # by step, in each the best first: up to 2K of a beam of K
+    branches: tuple[Branch, ...]
     pieces: tuple[str, ...]  # of the branches
 
     @property
@@ -86,7 +120,10 @@ class BeamTree:
 
     def to_json(self) -> dict[str, Any]:
         """The translation's JSON, with "tree": each branch with its piece."""
-        tree = [{"piece": piece, **asdict(branch)} for piece, branch in zip(self.pieces, self.branches, strict=True)]
+        tree = [
+            {"piece": piece, **asdict(branch)}
+            for piece, branch in zip(self.pieces, self.branches, strict=True)
+        ]
         return {**self.translation.to_json(), "tree": tree}
 
 
@@ -100,7 +137,8 @@ class Forced:
     losses: tuple[float, ...]  # cross-entropy with label smoothing, as in training
     smoothing: float  # 0 to below 1
     vocabulary: int  # pieces that share what smoothing takes from the right one
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # by step: the likeliest pieces and their log-probabilities
+    # by step: the likeliest pieces and their log-probabilities
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -126,7 +164,8 @@ class LengthScore:
     sentences: int
     bleu: float  # 0 to 100
     chrf: float  # 0 to 100
-    training: int | None  # sentences of such lengths in the training data; None where they were not counted
+    # sentences of such lengths in the training data; None where they were not counted
+    training: int | None
 
     @property
     def pieces(self) -> str:
@@ -151,18 +190,28 @@ class NGram:
 class Bleu:
     """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
 
-    score: float  # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
-    smoothed: float  # sacrebleu's sentence score, in which a precision of 0 counts a little more
-    matches: tuple[int, ...]  # n-grams of the translation that are in the reference, for n = 1 to 4, clipped
+    # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
+    score: float
+    # sacrebleu's sentence score, in which a precision of 0 counts a little more
+    smoothed: float
+    # n-grams of the translation that are in the reference, for n = 1 to 4, clipped
+    matches: tuple[int, ...]
     totals: tuple[int, ...]  # n-grams of the translation, for n = 1 to 4
-    brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
+    # exp(1 - reference_length / length) where the translation is shorter, else 1
+    brevity_penalty: float
     length: int  # tokens of the translation
     reference_length: int
-    orders: int = 4  # the largest n for which the translation has n-grams; longer ones are left out of the mean
-    variant: float = 0.0  # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
-    ngrams: tuple[tuple[NGram, ...], ...] = ()  # for n = 1 to 4: those of either, in the order in which they come
+    # the largest n for which the translation has n-grams; longer ones are left out of the mean
+    orders: int = 4
+    # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
+    variant: float = 0.0
+    # for n = 1 to 4: those of either, in the order in which they come
+    ngrams: tuple[tuple[NGram, ...], ...] = ()
 
     @property
     def unclipped(self) -> tuple[int, ...]:
         """For n = 1 to 4: n-grams of the translation that the reference has at all, however often."""
-        return tuple(sum(ngram.count for ngram in ngrams if ngram.reference) for ngrams in self.ngrams)
+        return tuple(
+            sum(ngram.count for ngram in ngrams if ngram.reference)
+            for ngrams in self.ngrams
+        )

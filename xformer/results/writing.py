@@ -23,12 +23,16 @@ class Scored:
     """A text of N pieces as a language model reads it, each piece given those before it; natural logarithms."""
 
     text: str
-    tokens: tuple[int, ...]  # N, without <s>; the last of them </s> where the text is to end there
+    # N, without <s>; the last of them </s> where the text is to end there
+    tokens: tuple[int, ...]
     pieces: tuple[str, ...]  # N
     log_probs: tuple[float, ...]  # N
-    entropies: tuple[float, ...]  # N + 1, nats: of the piece at each place, and of the one after the last
-    likeliest: tuple[tuple[NextPiece, ...], ...]  # N + 1: the same places, the likeliest first
-    chances: tuple[float, ...]  # of likeliest[-1]: to be drawn next, as the options of sampling say; 0 where it cannot
+    # N + 1, nats: of the piece at each place, and of the one after the last
+    entropies: tuple[float, ...]
+    # N + 1: the same places, the likeliest first
+    likeliest: tuple[tuple[NextPiece, ...], ...]
+    # of likeliest[-1]: to be drawn next, as the options of sampling say; 0 where it cannot
+    chances: tuple[float, ...]
     choices: int  # pieces that can be drawn next
     limit: int  # most pieces that the model reads
     warnings: tuple[Message, ...] = ()

@@ -7,7 +7,8 @@ from typing import Any
 from xformer.results.questions import OfPair, Question
 from xformer.serve.protocol import Progress
 
-Answering = Callable[[Any, Any, Progress | None], Any]  # of a `serve.translation.Service` and a question
+# of a `serve.translation.Service` and a question
+Answering = Callable[[Any, Any, Progress | None], Any]
 Answers = dict[type[Question[Any]], Answering]
 
 
@@ -22,7 +23,14 @@ def of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
     def answered(service: Any, asked: OfPair[Any], progress: Progress | None) -> Any:
         pair = service.pair(asked.source, asked.target)
         with service.guard.work() as pause:
-            given = {**vars(asked), "model": service.model if any_model else service.transformer, "pair": pair,
-                     "tokenizer": service.tokenizer, "pause": pause, "progress": progress}
+            given = {
+                **vars(asked),
+                "model": service.model if any_model else service.transformer,
+                "pair": pair,
+                "tokenizer": service.tokenizer,
+                "pause": pause,
+                "progress": progress,
+            }
             return answer(**{name: given[name] for name in wanted})
+
     return answered

@@ -14,8 +14,10 @@ from xformer.search import Hypothesis
 from xformer.translator import Translator, translating
 
 BATCH_ROWS = 320  # hypotheses decoded at once, over all batches
-PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with later batches
-SHORT = 31  # sentences of at most this many pieces share a batch; a longer one joins those of about its length
+# steps that a batch is decoded alone; a longer one takes turns with later batches
+PATIENCE = 16
+# sentences of at most this many pieces share a batch; a longer one joins those of about its length
+SHORT = 31
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Batch:
         except StopIteration as end:
             for request, hypotheses in zip(self.requests, end.value, strict=True):
                 request.finish(hypotheses)
-        except Exception as error:  # it goes to the callers; the thread lives on for other batches
+        except Exception as error:
+            # it goes to the callers; the thread lives on for other batches
             for request in self.requests:
                 request.finish(error)
         return False
@@ -69,13 +72,25 @@ def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
     """Make a search for each group of requests that may be decoded together; it begins with its first step."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
-        size = max(SHORT, len(request.tokens)).bit_length()  # every sentence of a batch waits for the longest one
+        # every sentence of a batch waits for the longest one
+        size = max(SHORT, len(request.tokens)).bit_length()
         groups.setdefault((request.options, request.change, size), []).append(request)
     batches = []
     for (options, change, _), group in groups.items():
-        search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
-                             [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
-        rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
+        search = translating(
+            model,
+            [r.tokens for r in group],
+            options,
+            [r.prefix for r in group],
+            [r.max_length for r in group],
+            BATCH_ROWS,
+            change.heads,
+            change.table,
+        )
+        rows = min(
+            BATCH_ROWS,
+            len(group) * (options.n_best if options.sampling else options.beam),
+        )
         batches.append(Batch(group, search, rows))
     return batches
 
@@ -91,7 +106,8 @@ class Decoder:
 
     def submit(self, requests: Iterable[Request]) -> None:
         """Queue requests; each is answered through its `answer`."""
-        for request in sorted(requests, key=lambda r: -len(r.tokens)):  # sentences of similar length share a batch
+        # sentences of similar length share a batch
+        for request in sorted(requests, key=lambda r: -len(r.tokens)):
             self._queue.put(request)
 
     def close(self) -> None:
@@ -110,10 +126,16 @@ class Decoder:
         batches = list[Batch]()
         while running or batches:
             room = BATCH_ROWS - sum(batch.rows for batch in batches)
-            if running and room > 0 and all(batch.steps >= PATIENCE for batch in batches):
+            if (
+                running
+                and room > 0
+                and all(batch.steps >= PATIENCE for batch in batches)
+            ):
                 waiting = self._waiting(block=not batches)
                 running = None not in waiting
-                batches += form_batches(self._model, (request for request in waiting if request is not None))
+                batches += form_batches(
+                    self._model, (request for request in waiting if request is not None)
+                )
             batches = [batch for batch in batches if batch.step()]
 
     def _waiting(self, block: bool) -> list[Request | None]:

@@ -20,18 +20,34 @@ def bleu(translation: str, reference: str) -> Bleu:
     4-grams; otherwise it would score 0 even where it is perfect.
     """
     (reference, _), (translation, _) = clean(reference), one_line(translation)
-    said, wanted = (Tokenizer13a()(text.rstrip()).split() for text in (translation, reference))
+    said, wanted = (
+        Tokenizer13a()(text.rstrip()).split() for text in (translation, reference)
+    )
     ngrams = tuple(_ngrams(said, wanted, n) for n in range(1, ORDERS + 1))
     matches = tuple(sum(ngram.matches for ngram in of_n) for of_n in ngrams)
     totals = tuple(sum(ngram.count for ngram in of_n) for of_n in ngrams)
     orders = sum(total > 0 for total in totals)
-    precisions = [match / total for match, total in zip(matches, totals, strict=True) if total]
+    precisions = [
+        match / total for match, total in zip(matches, totals, strict=True) if total
+    ]
     brevity = math.exp(min(0.0, 1 - len(wanted) / len(said))) if said else 0.0
     mean = math.prod(precisions) ** (1 / orders) if orders else 0.0
-    halving = math.prod(p ** 0.5 ** n for n, p in enumerate(precisions, 1))
-    smoothed = sacrebleu.BLEU(effective_order=True).sentence_score(translation, [reference])
-    return Bleu(100 * brevity * mean, smoothed.score, matches, totals, brevity, len(said), len(wanted), orders,
-                100 * brevity * halving, ngrams)
+    halving = math.prod(p**0.5**n for n, p in enumerate(precisions, 1))
+    smoothed = sacrebleu.BLEU(effective_order=True).sentence_score(
+        translation, [reference]
+    )
+    return Bleu(
+        100 * brevity * mean,
+        smoothed.score,
+        matches,
+        totals,
+        brevity,
+        len(said),
+        len(wanted),
+        orders,
+        100 * brevity * halving,
+        ngrams,
+    )
 
 
 def corpus_bleu(scored: Sequence[Bleu]) -> float:
@@ -41,14 +57,29 @@ def corpus_bleu(scored: Sequence[Bleu]) -> float:
     """
     matches = [sum(parts.matches[n] for parts in scored) for n in range(ORDERS)]
     totals = [sum(parts.totals[n] for parts in scored) for n in range(ORDERS)]
-    length, reference = (sum(getattr(parts, name) for parts in scored) for name in ("length", "reference_length"))
+    length, reference = (
+        sum(getattr(parts, name) for parts in scored)
+        for name in ("length", "reference_length")
+    )
     if not all(matches):
         return 0.0
-    mean = sum(math.log(match / total) for match, total in zip(matches, totals, strict=True)) / ORDERS
+    mean = (
+        sum(
+            math.log(match / total)
+            for match, total in zip(matches, totals, strict=True)
+        )
+        / ORDERS
+    )
     return 100 * math.exp(min(0.0, 1 - reference / length) + mean)
 
 
 def _ngrams(said: Sequence[str], wanted: Sequence[str], n: int) -> tuple[NGram, ...]:
     """Count the n-grams of a translation and of its reference."""
-    ours, theirs = (Counter(tuple(tokens[i:i + n]) for i in range(len(tokens) - n + 1)) for tokens in (said, wanted))
-    return tuple(NGram(tokens, ours[tokens], theirs[tokens]) for tokens in dict.fromkeys([*ours, *theirs]))
+    ours, theirs = (
+        Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+        for tokens in (said, wanted)
+    )
+    return tuple(
+        NGram(tokens, ours[tokens], theirs[tokens])
+        for tokens in dict.fromkeys([*ours, *theirs])
+    )

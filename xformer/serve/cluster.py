@@ -13,8 +13,10 @@ from starlette.concurrency import run_in_threadpool
 
 from xformer.serve import engine
 
-UNDER_WAY = 16  # requests in progress in each replica; with more, Ray starts another, up to the maximum
-MOST_UNDER_WAY = 64  # requests in progress in one replica; further ones wait at the proxy
+# requests in progress in each replica; with more, Ray starts another, up to the maximum
+UNDER_WAY = 16
+# requests in progress in one replica; further ones wait at the proxy
+MOST_UNDER_WAY = 64
 MISSED = 3  # failed checks in a row after which Ray replaces a replica
 PERIOD = 5.0  # seconds between two checks, at most
 
@@ -47,24 +49,43 @@ class Replicas:
     patience: float  # about how many seconds one may hang before it is replaced
 
 
-def serve(setup: engine.Setup, replicas: Replicas, address: str | None, host: str, port: int) -> None:
+def serve(
+    setup: engine.Setup, replicas: Replicas, address: str | None, host: str, port: int
+) -> None:
     """Serve until interrupted, then let the replicas finish the requests that they have begun.
 
     address: of a cluster of Ray that runs; None to start one.
     """
     timeout = replicas.patience / (MISSED + 1)
     here = str(Path(__file__).resolve().parents[2])
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
-                   "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # a replica that hangs does not stop when asked
-    ray.init(address=address, runtime_env={"env_vars": environment}, include_dashboard=None if address else False,
-             logging_level=logging.WARNING)
+    # a replica that hangs does not stop when asked
+    environment = {
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (here, os.environ.get("PYTHONPATH")))
+        ),
+        "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1",
+    }
+    ray.init(
+        address=address,
+        runtime_env={"env_vars": environment},
+        include_dashboard=None if address else False,
+        logging_level=logging.WARNING,
+    )
     ray_serve.start(http_options={"host": host, "port": port})
     deployment = ray_serve.deployment(
-        name="engine", ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},
-        max_ongoing_requests=MOST_UNDER_WAY, health_check_period_s=min(PERIOD, timeout),
-        health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
-        autoscaling_config={"min_replicas": replicas.least, "initial_replicas": replicas.least,
-                            "max_replicas": replicas.most, "target_ongoing_requests": UNDER_WAY})(Replica)
+        name="engine",
+        ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},
+        max_ongoing_requests=MOST_UNDER_WAY,
+        health_check_period_s=min(PERIOD, timeout),
+        health_check_timeout_s=timeout,
+        graceful_shutdown_timeout_s=30,
+        autoscaling_config={
+            "min_replicas": replicas.least,
+            "initial_replicas": replicas.least,
+            "max_replicas": replicas.most,
+            "target_ongoing_requests": UNDER_WAY,
+        },
+    )(Replica)
     ray_serve.run(deployment.bind(setup, timeout), name="xformer")
     print(f"The engine answers at http://{host}:{port}", flush=True)
     ended = threading.Event()

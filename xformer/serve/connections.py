@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-HEAD = 15.0  # seconds for the lines before a body, of the first request of a connection and of each that follows
+# seconds for the lines before a body, of the first request of a connection and of each that follows
+HEAD = 15.0
 # seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
 WINDOW = 20.0
 PIECE = 64_000
@@ -69,7 +70,8 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def _close(self) -> None:
         self._late = None
-        if not self._busy() and self.transport.get_protocol() is self:  # else it is a WebSocket by now
+        # else it is a WebSocket by now
+        if not self._busy() and self.transport.get_protocol() is self:
             self.transport.close()
 
 
@@ -89,12 +91,16 @@ def patient(receive: Receive) -> Receive:
         with anyio.move_on_after(until - now) as waited:
             message = await receive()
         if waited.cancelled_caught:
-            raise HTTPException(408, f"A request must bring {PIECE:,} bytes in {WINDOW:g} seconds, or its end; send it "
-                                     f"again.")
+            raise HTTPException(
+                408,
+                f"A request must bring {PIECE:,} bytes in {WINDOW:g} seconds, or its end; send it "
+                f"again.",
+            )
         whole = not message.get("more_body", False)
         since += len(message.get("body", b""))
         if since >= PIECE:
             until = time.monotonic() + WINDOW
             since = 0
         return message
+
     return take

@@ -34,33 +34,53 @@ from xformer.serve.text import in_small_letters
 from xformer.serve.translation import Service
 
 MOST_BYTES = 12_000_000  # of a request
-MOST_TEXTS = 3_000  # of a call: with MOST_CHARACTERS, what one caller has computed and kept in memory at once
+# of a call: with MOST_CHARACTERS, what one caller has computed and kept in memory at once
+MOST_TEXTS = 3_000
 MOST_CHARACTERS = 90_000  # of all texts of a call: of reviews, three of the longest
 MOST_COUNT = 100  # neighbours, or ways to split a text
-MOST_ANSWERED = 100_000_000  # bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
-MOST_NUMBERS = 1_000_000  # in the maps of /explain: enough for 80 pieces; each is written with 20 characters
-OPEN = {"translation": TranslationService, "reviews": ReviewService}  # the protocols' public names may be called
-FRESH = 5.0  # seconds for which a health check is told again, as anybody may ask for one
-PATIENCE = 20.0  # seconds in which a health check must translate a word, unless the caller gives another limit
+# bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
+MOST_ANSWERED = 100_000_000
+# in the maps of /explain: enough for 80 pieces; each is written with 20 characters
+MOST_NUMBERS = 1_000_000
+# the protocols' public names may be called
+OPEN = {"translation": TranslationService, "reviews": ReviewService}
+# seconds for which a health check is told again, as anybody may ask for one
+FRESH = 5.0
+# seconds in which a health check must translate a word, unless the caller gives another limit
+PATIENCE = 20.0
 
 
 def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return JSONResponse({"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422)
+    return JSONResponse(
+        {"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422
+    )
 
 
 REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error
     UserError: lambda _, error: JSONResponse({"error": error.say()}, 422),
     RequestValidationError: _misunderstood,
-    HTTPException: lambda _, error: PlainTextResponse(str(error.detail), error.status_code),
+    HTTPException: lambda _, error: PlainTextResponse(
+        str(error.detail), error.status_code
+    ),
     Exception: lambda *_: JSONResponse(
-        {"error": "Something went wrong while this was computed; the engine's log says what."}, 500)}
-api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.",
-              exception_handlers=REFUSALS)
+        {
+            "error": "Something went wrong while this was computed; the engine's log says what."
+        },
+        500,
+    ),
+}
+api = FastAPI(
+    title="xformer",
+    description="Translate English to Spanish, explain how, and classify film reviews.",
+    exception_handlers=REFUSALS,
+)
 _services: dict[str, Any] = {}
-_checks: list[tuple[float, asyncio.Task[None]]] = []  # the last health check, and when it began
-_asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # what a client must meet: see `protect`
+# the last health check, and when it began
+_checks: list[tuple[float, asyncio.Task[None]]] = []
+# what a client must meet: see `protect`
+_asked_for: dict[str, Any] = {"token": b"", "hosts": []}
 
 
 def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
@@ -77,6 +97,7 @@ def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
 def door(app: ASGIApp) -> ASGIApp:
     """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large, and
     tells those that the end of the engine breaks off."""
+
     async def entered(scope: Scope, receive: Receive, send: Send) -> None:
         inside = within if scope["type"] == "http" else app
         await Hosts(inside, _asked_for["hosts"], what="engine")(scope, receive, send)
@@ -84,11 +105,24 @@ def door(app: ASGIApp) -> ASGIApp:
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         token = _asked_for["token"]
         received = 0
-        given = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ").encode()
-        if token and scope["path"] != "/health" and not hmac.compare_digest(given, token):
-            said = ("This engine asks for a token, and this is not it: send “Authorization: Bearer TOKEN”, or start "
-                    "the page with --engine-token TOKEN.")
-            await PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+        given = (
+            Headers(scope=scope)
+            .get("authorization", "")
+            .removeprefix("Bearer ")
+            .encode()
+        )
+        if (
+            token
+            and scope["path"] != "/health"
+            and not hmac.compare_digest(given, token)
+        ):
+            said = (
+                "This engine asks for a token, and this is not it: send “Authorization: Bearer TOKEN”, or start "
+                "the page with --engine-token TOKEN."
+            )
+            await PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})(
+                scope, receive, send
+            )
             return
         bring = patient(receive)
 
@@ -97,12 +131,19 @@ def door(app: ASGIApp) -> ASGIApp:
             message = await bring()
             received += len(message.get("body", b""))
             if received > MOST_BYTES:
-                raise HTTPException(413, f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")
+                raise HTTPException(
+                    413,
+                    f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.",
+                )
             return message
+
         try:
             await app(scope, take, send)
         except asyncio.CancelledError:  # the time in which the engine ends is over
-            await PlainTextResponse("This engine ends; ask again in a minute.", 503)(scope, receive, send)
+            await PlainTextResponse("This engine ends; ask again in a minute.", 503)(
+                scope, receive, send
+            )
+
     return entered
 
 
@@ -113,7 +154,9 @@ def use(translation: TranslationService, reviews: ReviewService | None = None) -
     """Answer with these services from now on."""
     _checks.clear()
     _services.clear()
-    _services.update(translation=translation, **({} if reviews is None else {"reviews": reviews}))
+    _services.update(
+        translation=translation, **({} if reviews is None else {"reviews": reviews})
+    )
 
 
 @dataclass(frozen=True)
@@ -129,8 +172,12 @@ class Setup:
 
     def start(self) -> None:
         """Load the models, and answer with them from now on."""
-        use(Service.open(self.checkpoint, self.device, self.precision),
-            SentimentService.open(self.sentiment, self.device) if self.sentiment else None)
+        use(
+            Service.open(self.checkpoint, self.device, self.precision),
+            SentimentService.open(self.sentiment, self.device)
+            if self.sentiment
+            else None,
+        )
         protect(self.token, self.hosts)
 
 
@@ -141,7 +188,9 @@ def check(seconds: float = PATIENCE) -> None:
 
 def _service(name: str) -> Any:
     if name not in _services:
-        raise UserError(f"This engine has no service “{name}”; start it with a checkpoint for that.")
+        raise UserError(
+            f"This engine has no service “{name}”; start it with a checkpoint for that."
+        )
     return _services[name]
 
 
@@ -185,8 +234,14 @@ async def health() -> dict[str, str]:
 @api.post("/translate", summary="Translate an English text to Spanish")
 def translate(asked: Asked) -> dict[str, Any]:
     if asked.n_best > asked.beam:
-        raise UserError(f"n_best is {asked.n_best}; it must be at most the beam, which is {asked.beam}.")
-    return _service("translation").translate(asked.text, Options(**asked.model_dump(exclude={"text"}))).to_json()
+        raise UserError(
+            f"n_best is {asked.n_best}; it must be at most the beam, which is {asked.beam}."
+        )
+    return (
+        _service("translation")
+        .translate(asked.text, Options(**asked.model_dump(exclude={"text"})))
+        .to_json()
+    )
 
 
 def _check_maps(info: ModelInfo, source: int, target: int) -> None:
@@ -195,29 +250,45 @@ def _check_maps(info: ModelInfo, source: int, target: int) -> None:
     source, target: the pieces of both sides, without </s>.
     """
     sides = {"source": source + 1, "target": target + 1}
-    numbers = sum(info.layers(stack) * info.n_heads * sides[rows] * sides[columns]
-                  for stack, (rows, columns) in SIDES.items())
+    numbers = sum(
+        info.layers(stack) * info.n_heads * sides[rows] * sides[columns]
+        for stack, (rows, columns) in SIDES.items()
+    )
     if numbers > MOST_NUMBERS:
-        raise UserError(f"The maps of this sentence have {numbers:,} numbers or more; at most {MOST_NUMBERS:,} are "
-                        f"sent: send a shorter one.")
+        raise UserError(
+            f"The maps of this sentence have {numbers:,} numbers or more; at most {MOST_NUMBERS:,} are "
+            f"sent: send a shorter one."
+        )
 
 
-@api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")
+@api.post(
+    "/explain",
+    summary="The attention maps of a translation, (layers, heads, queries, keys)",
+)
 def explain(asked: Explained) -> dict[str, Any]:
     service = _service("translation")
     source = asked.text
     text = asked.text
     forms = (text, in_small_letters(text) or text)
     typed = [] if asked.target is None else service.typed(asked.target)[0]
-    _check_maps(service.info, min(len(service.split(form)[0].pieces) for form in forms), len(typed))
+    _check_maps(
+        service.info,
+        min(len(service.split(form)[0].pieces) for form in forms),
+        len(typed),
+    )
     if asked.target is None:
         source = service.translate(text)
         typed = [token for token in source.best.tokens if token != EOS]
         _check_maps(service.info, len(source.source_tokens), len(typed))
     trace = service.trace(source, typed)
     maps = {stack: np.asarray(getattr(trace, stack)) for stack in STACKS}
-    return {"source": trace.source, "target": trace.target, "predicted": trace.predicted, "log_probs": trace.log_probs,
-            **{stack: one.tolist() for stack, one in maps.items()}}
+    return {
+        "source": trace.source,
+        "target": trace.target,
+        "predicted": trace.predicted,
+        "log_probs": trace.log_probs,
+        **{stack: one.tolist() for stack, one in maps.items()},
+    }
 
 
 @api.post("/classify", summary="Classify English film reviews")
@@ -232,17 +303,26 @@ def services() -> dict[str, Any]:
 
 
 @api.post("/call/{service}/{name}", include_in_schema=False)
-async def call(request: Request, service: str, name: str, x_xformer_version: str = Header("")) -> Response:
+async def call(
+    request: Request, service: str, name: str, x_xformer_version: str = Header("")
+) -> Response:
     try:
         if x_xformer_version != wire.VERSION:
-            raise UserError(f"The engine is of version {wire.VERSION} and the page of "
-                            f"{x_xformer_version[:12] or 'none'}; use the same version of xformer for both.")
+            raise UserError(
+                f"The engine is of version {wire.VERSION} and the page of "
+                f"{x_xformer_version[:12] or 'none'}; use the same version of xformer for both."
+            )
         if service not in OPEN or name not in public(OPEN[service]):
             raise UserError(f"There is no {service[:40]} {name[:40]} to call.")
         body = await request.body()
-        return Response(await run_in_threadpool(_answer, service, name, body), media_type="application/json")
+        return Response(
+            await run_in_threadpool(_answer, service, name, body),
+            media_type="application/json",
+        )
     except UserError as error:
-        return Response(wire.dumps({"error": error.message}), 422, media_type="application/json")
+        return Response(
+            wire.dumps({"error": error.message}), 422, media_type="application/json"
+        )
 
 
 def _answer(service: str, name: str, body: bytes) -> str:
@@ -252,7 +332,9 @@ def _answer(service: str, name: str, body: bytes) -> str:
         _limit(name, arguments)
         found = found(**arguments)
     if (size := wire.weight(found)) > MOST_ANSWERED:
-        raise UserError(f"The answer has {size:,} bytes; at most {MOST_ANSWERED:,} are sent: ask for less.")
+        raise UserError(
+            f"The answer has {size:,} bytes; at most {MOST_ANSWERED:,} are sent: ask for less."
+        )
     return wire.dumps({"answer": found})
 
 
@@ -264,13 +346,22 @@ def _limit(name: str, arguments: dict[str, Any]) -> None:
         most: float = len(STACKS) if key == "stacks" else MOST_TEXTS
         if isinstance(value, (list, tuple, set, frozenset)):
             characters = sum(len(one) for one in value if isinstance(one, str))
-            for count, bound, what in ((len(value), most, "entries"), (characters, MOST_CHARACTERS, "characters")):
+            for count, bound, what in (
+                (len(value), most, "entries"),
+                (characters, MOST_CHARACTERS, "characters"),
+            ):
                 if count > bound:
-                    raise UserError(f"The argument {key} of {name} has {count:,} {what}; at most {bound:,} are taken "
-                                    f"in a call: send them in parts.")
+                    raise UserError(
+                        f"The argument {key} of {name} has {count:,} {what}; at most {bound:,} are taken "
+                        f"in a call: send them in parts."
+                    )
         limit = {"count": MOST_COUNT, "timeout": MOST_SECONDS}.get(key)
         if limit is not None and value is not None and not 0 < value <= limit:
-            raise UserError(f"The argument {key} of {name} is {value:g}; it must be above 0 and at most {limit:g}.")
+            raise UserError(
+                f"The argument {key} of {name} is {value:g}; it must be above 0 and at most {limit:g}."
+            )
         if key == "stacks" and (strange := [one for one in value if one not in STACKS]):
-            raise UserError(f"The argument stacks of {name} names {strange[0][:40]!r}; choose among "
-                            f"{', '.join(STACKS)}.")
+            raise UserError(
+                f"The argument stacks of {name} names {strange[0][:40]!r}; choose among "
+                f"{', '.join(STACKS)}."
+            )

@@ -22,19 +22,24 @@ from xformer.results import UserError
 
 NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 USUAL = {"http": 80, "https": 443}  # ports that an address need not name
-REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio derives its own address
+# headers from which Gradio derives its own address
+REACHED = ("host", "x-forwarded-host", "x-gradio-server")
 
 
 def allowed_name(text: str) -> str:
     """Return a host name as browsers send it; *.example.org stands for all names below example.org. Raises UserError
     for a text that is no host name."""
     try:
-        name = text.lower().encode("idna").decode() if not text.isascii() else text.lower()
+        name = (
+            text.lower().encode("idna").decode() if not text.isascii() else text.lower()
+        )
     except UnicodeError:
         name = ""
     if not NAME.fullmatch(name):
-        raise UserError(f"--allow-host is {text!r}, which is no host name; write one like page.example.org or "
-                        "*.example.org, without https:// and port.")
+        raise UserError(
+            f"--allow-host is {text!r}, which is no host name; write one like page.example.org or "
+            "*.example.org, without https:// and port."
+        )
     return name
 
 
@@ -45,16 +50,25 @@ class Hosts:
     the names in `allowed`. Programs, which send no Origin header, are served.
     """
 
-    def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), served: Callable[[Any], list[str]] = lambda app: [],
-                 what: str = "page") -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed: Iterable[str] = (),
+        served: Callable[[Any], list[str]] = lambda app: [],
+        what: str = "page",
+    ) -> None:
         """served: returns the addresses at which an application is served. what: its name in error messages."""
         self.app = app
         self.served = served
         self.what = what
-        self.public = "SPACE_ID" in os.environ  # a Hugging Face Space: Hugging Face decides which names lead here
+        # a Hugging Face Space: Hugging Face decides which names lead here
+        self.public = "SPACE_ID" in os.environ
         own = socket.gethostname().lower()
         root = host_of(os.environ.get("GRADIO_ROOT_PATH", ""))
-        self.allowed = {*allowed, *filter(None, [root, *os.environ.get("SPACE_HOST", "").lower().split(",")])}
+        self.allowed = {
+            *allowed,
+            *filter(None, [root, *os.environ.get("SPACE_HOST", "").lower().split(",")]),
+        }
         self.own = {own, f"{own}.local"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,32 +76,64 @@ class Hosts:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        addresses = [one for name in REACHED for value in headers.getlist(name) for one in value.split(",")]
-        strange = [name for name in map(host_of, addresses) if not (self.public or self._known(name, scope))]
+        addresses = [
+            one
+            for name in REACHED
+            for value in headers.getlist(name)
+            for one in value.split(",")
+        ]
+        strange = [
+            name
+            for name in map(host_of, addresses)
+            if not (self.public or self._known(name, scope))
+        ]
         origin = headers.get("origin")
-        asking = None if origin is None or headers.get("sec-fetch-site") == "same-origin" else host_of(origin)
+        asking = (
+            None
+            if origin is None or headers.get("sec-fetch-site") == "same-origin"
+            else host_of(origin)
+        )
         ports = {port_of(one) for one in addresses if host_of(one) == asking}
         if strange:
-            said = (f"This {self.what} is not served under the name {strange[0][:100]!r}; its operator can allow "
-                    f"that with --allow-host {strange[0][:100]}.")
-        elif asking is not None and not self._may_ask(asking, port_of(origin or ""), ports):
-            allowing = f", or its operator can allow that with --allow-host {asking[:100]}" if ports <= {None} else ""
-            said = (f"Pages of {(origin or '')[:100]!r} may not use this {self.what}; open it in a tab of its "
-                    f"own{allowing}.")
+            said = (
+                f"This {self.what} is not served under the name {strange[0][:100]!r}; its operator can allow "
+                f"that with --allow-host {strange[0][:100]}."
+            )
+        elif asking is not None and not self._may_ask(
+            asking, port_of(origin or ""), ports
+        ):
+            allowing = (
+                f", or its operator can allow that with --allow-host {asking[:100]}"
+                if ports <= {None}
+                else ""
+            )
+            said = (
+                f"Pages of {(origin or '')[:100]!r} may not use this {self.what}; open it in a tab of its "
+                f"own{allowing}."
+            )
         else:
             await self.app(scope, receive, send)
             return
         await PlainTextResponse(said, 403)(scope, receive, send)
 
     def _known(self, name: str, scope: Scope) -> bool:
-        return (_in_digits(name) or name == "localhost" or name.endswith(".localhost") or name in self.own
-                or self._allows(name) or name in map(host_of, self.served(scope["app"])))
+        return (
+            _in_digits(name)
+            or name == "localhost"
+            or name.endswith(".localhost")
+            or name in self.own
+            or self._allows(name)
+            or name in map(host_of, self.served(scope["app"]))
+        )
 
     def _may_ask(self, name: str, port: int | None, ports: set[int | None]) -> bool:
         """Whether a page of a host and port may ask; ports: those at which this host was reached, None where the
         request names none, as at the usual ports, and where a proxy leaves out another one."""
-        return port in ports or (None in ports and port in USUAL.values()) or (
-            ports <= {None} and self._allows(name))
+        return (
+            port in ports
+            or (None in ports and port in USUAL.values())
+            or (ports <= {None} and self._allows(name))
+        )
 
     def _allows(self, name: str) -> bool:
         _, _, parent = name.partition(".")
@@ -98,7 +144,9 @@ def host_of(address: str) -> str:
     """Return the host of an address or of a Host header, without the port; "" if it has none."""
     address = address.strip()
     with suppress(ValueError):
-        return (urlsplit(address if "://" in address else f"//{address}").hostname or "").rstrip(".")
+        return (
+            urlsplit(address if "://" in address else f"//{address}").hostname or ""
+        ).rstrip(".")
     return ""
 
 

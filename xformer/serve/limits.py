@@ -16,13 +16,16 @@ from typing import Any
 
 from xformer.results import Message, UserError
 
-MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; others are asked to try again
+# served at once, unless XFORMER_MOST_PEOPLE says otherwise; others are asked to try again
+MOST_PEOPLE = 128
 MOST_SECONDS = 60.0  # that one request may take on the page and in the API
-AT_WORK = 2  # long computations at the same time, besides translating; each may take hundreds of MB
+# long computations at the same time, besides translating; each may take hundreds of MB
+AT_WORK = 2
 LOOK = 0.5  # seconds between two checks that the client is still there
 PLACES = 2  # training runs at the same time
 SHARE = 4.0  # seconds after which a run gives its place to a waiting one
-MOST_RUNS = 32  # runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+# runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+MOST_RUNS = 32
 MOST_OF_ONE = 24  # of them, of one address, behind which a class may sit
 Visitor = tuple[str, str]  # an address, and a session of that address
 
@@ -31,7 +34,9 @@ def most_people() -> int:
     """Read from the environment how many people may be served at once. Raises UserError for nonsense."""
     wanted = os.environ.get("XFORMER_MOST_PEOPLE", str(MOST_PEOPLE))
     if not (wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= 10_000):
-        raise UserError(f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000.")
+        raise UserError(
+            f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
+        )
     return int(wanted)
 
 
@@ -48,13 +53,20 @@ class Wait:
         """Raise UserError if the answer has taken too long or the person has gone."""
         if not self.there():
             raise UserError(Message.of("error_left"))
-        if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
-            raise UserError(self.late or Message.of("error_timeout", seconds=round(self.seconds)))
+        if (
+            self.seconds is not None
+            and time.perf_counter() - self.began >= self.seconds
+        ):
+            raise UserError(
+                self.late or Message.of("error_timeout", seconds=round(self.seconds))
+            )
 
     def until_done(self, answer: Future[Any]) -> None:
         """Wait until there is an answer, or a failure. Raises UserError as `check` does."""
         most = math.inf if self.seconds is None else self.seconds
-        while not futures.wait([answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))).done:
+        while not futures.wait(
+            [answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))
+        ).done:
             self.check()
 
 
@@ -73,9 +85,13 @@ class Guard:
     returns the client's address and session.
     """
 
-    def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
-                 asker: Callable[[], Callable[[], bool]] = lambda: lambda: True,
-                 visitor: Callable[[], Visitor] = lambda: ("", "")) -> None:
+    def __init__(
+        self,
+        people: int = MOST_PEOPLE,
+        seconds: float | None = None,
+        asker: Callable[[], Callable[[], bool]] = lambda: lambda: True,
+        visitor: Callable[[], Visitor] = lambda: ("", ""),
+    ) -> None:
         self.people = people
         self.seconds = seconds
         self.asker = asker
@@ -83,15 +99,23 @@ class Guard:
         self.inside = 0
         self._lock = threading.Lock()
         self._served = _Served()
-        self._line = deque[Future[None]]()  # for a turn, in the order of arrival; the first AT_WORK have one
+        # for a turn, in the order of arrival; the first AT_WORK have one
+        self._line = deque[Future[None]]()
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
         """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
         served = self._served
         outer = self._served.wait
-        wait = outer if outer is not None and seconds is None else Wait(
-            self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
+        wait = (
+            outer
+            if outer is not None and seconds is None
+            else Wait(
+                self.seconds if seconds is None else seconds,
+                self.asker(),
+                time.perf_counter(),
+            )
+        )
         if outer is not None:
             yield wait
             return
@@ -116,10 +140,12 @@ class Guard:
             yield served.pause
             return
         with self.enter() as wait, ExitStack() as turn:
+
             def pause() -> None:
                 turn.close()
                 wait.check()
                 turn.enter_context(self._turn(wait))
+
             turn.enter_context(self._turn(wait))
             served.pause = pause
             try:
@@ -153,7 +179,8 @@ class Run:
     address: str
     used: float = 0.0  # seconds on a place in earlier turns
     since: float | None = None  # when the present turn began; None in the line
-    turn: threading.Event = field(default_factory=threading.Event)  # set while it has a place
+    # set while it has a place
+    turn: threading.Event = field(default_factory=threading.Event)
 
 
 class Places:
@@ -163,7 +190,12 @@ class Places:
     does not keep out another.
     """
 
-    def __init__(self, places: int = PLACES, share: float = SHARE, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        places: int = PLACES,
+        share: float = SHARE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.places = places
         self.share = share
         self.clock = clock
@@ -187,7 +219,11 @@ class Places:
     def keeps(self, run: Run) -> None:
         """Give the place of a run to a waiting one if its turn is over; it stands in line again."""
         with self._lock:
-            if run.since is not None and self._line and self.clock() - run.since >= self.share:
+            if (
+                run.since is not None
+                and self._line
+                and self.clock() - run.since >= self.share
+            ):
                 self._leave(run)
                 self._line.append(run)
                 self._fill()
@@ -215,7 +251,9 @@ class Places:
         """Give the free places to waiting runs."""
         while len(self._placed) < self.places and self._line:
             placed = {run.address for run in self._placed}
-            run = next((one for one in self._line if one.address not in placed), self._line[0])
+            run = next(
+                (one for one in self._line if one.address not in placed), self._line[0]
+            )
             self._line.remove(run)
             self._placed.append(run)
             run.since = self.clock()

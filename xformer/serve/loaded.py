@@ -23,7 +23,12 @@ class ModelService(Generic[Model]):
 
     _load: Callable[..., Checkpoint[Any]]  # reads a folder that holds such a model
 
-    def __init__(self, loaded: Checkpoint[Model], device: str | None = None, precision: str = "auto") -> None:
+    def __init__(
+        self,
+        loaded: Checkpoint[Model],
+        device: str | None = None,
+        precision: str = "auto",
+    ) -> None:
         self.device, answers_in = prepare(loaded.model, device, precision)
         self.info = loaded.info(self.device, answers_in)
         self.model = loaded.model
@@ -33,13 +38,24 @@ class ModelService(Generic[Model]):
         self.guard = Guard()
 
     @classmethod
-    def open(cls: type[Opened], folder: str | Path, device: str | None = None, precision: str = "auto") -> Opened:
+    def open(
+        cls: type[Opened],
+        folder: str | Path,
+        device: str | None = None,
+        precision: str = "auto",
+    ) -> Opened:
         """Load a checkpoint folder. Raises UserError if it cannot be used. precision: see `device.prepare`."""
         return cls(cls._load(folder), device, precision)
 
     @classmethod
-    def from_pretrained(cls: type[Opened], name: str | Path, *, revision: str | None = None,
-                        device: str | None = None, **access: Any) -> Opened:
+    def from_pretrained(
+        cls: type[Opened],
+        name: str | Path,
+        *,
+        revision: str | None = None,
+        device: str | None = None,
+        **access: Any,
+    ) -> Opened:
         """Load a folder, or owner/name[@revision] from the Hub's cache or the Hub. Raises UserError.
 
         access: what `repository.Access` has: token, cache_dir, local_files_only, force_download.

@@ -4,9 +4,11 @@ import ctypes
 import os
 import sys
 
-ARENAS = 2  # parts of glibc's heap; its default is up to eight a core, and each keeps the memory that it once held
+# parts of glibc's heap; its default is up to eight a core, and each keeps the memory that it once held
+ARENAS = 2
 M_ARENA_MAX = -8  # this setting's number in glibc's malloc.h
-SHAPES = 128  # of matrices for which oneDNN keeps what it prepared; its default is 1,024
+# of matrices for which oneDNN keeps what it prepared; its default is 1,024
+SHAPES = 128
 
 
 def few_arenas() -> None:
@@ -30,5 +32,8 @@ def give_back() -> None:
 
     Other threads go on meanwhile. Does nothing without glibc.
     """
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+    if (
+        sys.platform == "linux"
+        and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None
+    ):
         trim(0)

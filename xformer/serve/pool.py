@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 GB = 10**9
 MOST_MEMORY = 2.0  # GB of models besides the default, which is never closed
 MOST_LOADING = 4  # at the same time
-PATIENCE = 10.0  # seconds from the start of loading that clients other than the first wait for a model
+# seconds from the start of loading that clients other than the first wait for a model
+PATIENCE = 10.0
 LONGEST_NAME = 400  # characters
 
 
@@ -42,8 +43,15 @@ class Models(ModelPool):
 
     default: Service
 
-    def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
-                 any_name: bool = False, precision: str = "auto", most_memory: float = MOST_MEMORY) -> None:
+    def __init__(
+        self,
+        default: Service,
+        offered: Mapping[str, Path] | None = None,
+        device: str | None = None,
+        any_name: bool = False,
+        precision: str = "auto",
+        most_memory: float = MOST_MEMORY,
+    ) -> None:
         """Begin with one loaded model.
 
         offered: folders of other models, by the names that every visitor may choose. any_name: whether visitors may
@@ -73,28 +81,47 @@ class Models(ModelPool):
     def reading(self, language: str) -> str | None:
         if self.default.info.source == language:
             return ""
-        return next((name for name, folder in self._offered.items() if checkpoint.languages(folder)[0] == language),
-                    None)
+        return next(
+            (
+                name
+                for name, folder in self._offered.items()
+                if checkpoint.languages(folder)[0] == language
+            ),
+            None,
+        )
 
     def translating(self, source: str, target: str) -> list[str]:
         info = self.default.info
         wanted = (source, target)
-        return [*([info.name] if (info.source, info.target) == wanted else []),
-                *(name for name, folder in self._offered.items() if checkpoint.languages(folder) == wanted)]
+        return [
+            *([info.name] if (info.source, info.target) == wanted else []),
+            *(
+                name
+                for name, folder in self._offered.items()
+                if checkpoint.languages(folder) == wanted
+            ),
+        ]
 
     def known_as(self, name: str) -> str:
-        name = name.strip()  # neither the disk nor the Hub is read: a refusal does not reveal what is on this machine
+        # neither the disk nor the Hub is read: a refusal does not reveal what is on this machine
+        name = name.strip()
         if name in ("", self.default.info.name):
             return ""
         if name in self._offered or (self.any_name and len(name) <= LONGEST_NAME):
             return name
         if self.any_name:
             raise UserError(Message.of("hub_error_name", name=f"{name[:40]}…"))
-        raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
+        raise UserError(
+            Message.of(
+                "model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)
+            )
+        )
 
     def needs(self, name: str) -> float | None:
         try:
-            folder = self._offered.get(name) or hub.find(name, hub.Access(local_files_only=True))
+            folder = self._offered.get(name) or hub.find(
+                name, hub.Access(local_files_only=True)
+            )
             return checkpoint.memory(folder) / GB
         except UserError:
             return None
@@ -105,7 +132,9 @@ class Models(ModelPool):
         except UserError:
             return True
         with self._lock:
-            return not name or (name in self._loaded and self._loaded[name].service.done())
+            return not name or (
+                name in self._loaded and self._loaded[name].service.done()
+            )
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
@@ -121,7 +150,11 @@ class Models(ModelPool):
             seconds = self.guard.seconds
             if not first:
                 seconds = max(0.0, wanted.began + PATIENCE - now)
-            late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
+            late = Message.of(
+                "model_unready",
+                name=name,
+                seconds=round(now + (seconds or 0.0) - wanted.began),
+            )
             Wait(seconds, self.guard.asker(), now, late).until_done(wanted.service)
             yield wanted.service.result()
         finally:
@@ -140,12 +173,23 @@ class Models(ModelPool):
         """Become a user of a model, and start loading it if this is the first; return it and whether this was so."""
         with self._lock:
             first = name not in self._loaded
-            if first and (count := sum(not other.service.done() for other in self._loaded.values())) >= MOST_LOADING:
+            if (
+                first
+                and (
+                    count := sum(
+                        not other.service.done() for other in self._loaded.values()
+                    )
+                )
+                >= MOST_LOADING
+            ):
                 raise UserError(Message.of("model_queue", count=count, name=name))
-            wanted = self._loaded[name] = _Loaded() if first else self._loaded.pop(name)  # now the last in the order
+            # now the last in the order
+            wanted = self._loaded[name] = _Loaded() if first else self._loaded.pop(name)
             wanted.users += 1 + first
         if first:
-            threading.Thread(target=self._load, args=(name, wanted), name=f"load {name}", daemon=True).start()
+            threading.Thread(
+                target=self._load, args=(name, wanted), name=f"load {name}", daemon=True
+            ).start()
         return wanted, first
 
     def _leave(self, wanted: _Loaded) -> None:
@@ -159,7 +203,9 @@ class Models(ModelPool):
         surplus = []
         with self._lock:
             over = sum(loaded.bytes for loaded in self._loaded.values()) - self.most
-            for name in [name for name, loaded in self._loaded.items() if not loaded.users]:
+            for name in [
+                name for name, loaded in self._loaded.items() if not loaded.users
+            ]:
                 if over > 0:
                     surplus.append(self._loaded.pop(name))
                     over -= surplus[-1].bytes
@@ -179,7 +225,9 @@ class Models(ModelPool):
 
     def _open(self, name: str, wanted: _Loaded) -> Service:
         try:
-            folder = self._offered.get(name) or hub.find(name, hub.Access(most=self.most / (1 + checkpoint.COPIES)))
+            folder = self._offered.get(name) or hub.find(
+                name, hub.Access(most=self.most / (1 + checkpoint.COPIES))
+            )
             checkpoint.require(folder)
             wanted.bytes = checkpoint.memory(folder)
             if wanted.bytes <= self.most:
@@ -187,14 +235,20 @@ class Models(ModelPool):
                 service = open_service(Service, folder, self._device, self._precision)
                 service.guard = self.guard
                 return service
-        except hub.TooLarge as error:  # in float32 it takes no fewer bytes than are stored
+        except hub.TooLarge as error:
+            # in float32 it takes no fewer bytes than are stored
             wanted.bytes = round(error.size * (1 + checkpoint.COPIES))
         except Exception as error:
             if self.any_name and isinstance(error, UserError):
                 raise
             if self.any_name and isinstance(error, OSError) and error.strerror:
-                raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)
-                                ) from error
+                raise UserError(
+                    Message.of(
+                        "hub_error_file",
+                        file=error.filename or name,
+                        reason=error.strerror,
+                    )
+                ) from error
             # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
@@ -226,7 +280,8 @@ def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path
     for folder in sorted(beside.iterdir()) if beside.is_dir() else []:
         try:
             _translates(folder)
-        except UserError:  # another kind of model, or an incomplete one, still in training
+        except UserError:
+            # another kind of model, or an incomplete one, still in training
             continue
         if folder.resolve() not in known:
             folders.setdefault(folder.name, folder)

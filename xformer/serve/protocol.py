@@ -20,7 +20,13 @@ from xformer.results.messages import Message
 from xformer.results.models import Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import GREEDY, OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
-from xformer.results.reviews import Attribution, Calibration, PoolingScore, PretrainingStudy, Sentiment
+from xformer.results.reviews import (
+    Attribution,
+    Calibration,
+    PoolingScore,
+    PretrainingStudy,
+    Sentiment,
+)
 from xformer.results.training import History, LiveFrame, LiveWait, Moments, RunSettings
 from xformer.results.translation import Candidate, LengthScore, Pieced, Translation
 from xformer.results.writing import Scored
@@ -46,8 +52,11 @@ Progress = Callable[[int, int], object]
 
 def public(service: type) -> dict[str, Any]:
     """What may be asked of a service of this protocol, by name: its methods and its values, but not its guard."""
-    return {name: one for name, one in {**service.__annotations__, **vars(service)}.items()
-            if name != "guard" and not name.startswith("_")}
+    return {
+        name: one
+        for name, one in {**service.__annotations__, **vars(service)}.items()
+        if name != "guard" and not name.startswith("_")
+    }
 
 
 class TranslationService(Protocol):
@@ -82,9 +91,16 @@ class TranslationService(Protocol):
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
 
-    def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
-                  timeout: float | None = None) -> Translation:
+    def translate(
+        self,
+        text: str,
+        options: Options | None = None,
+        prefix: Sequence[int] = (),
+        max_length: int | None = None,
+        off: Iterable[Head] = (),
+        positions: Positions = OWN,
+        timeout: float | None = None,
+    ) -> Translation:
         """Translate one text, in a batch with other waiting requests.
 
         prefix: target tokens to begin with. max_length: the most target pieces, </s> included. off: heads to leave
@@ -92,18 +108,33 @@ class TranslationService(Protocol):
         guard's limit.
         """
 
-    def translate_many(self, texts: Sequence[str], options: Options | None = None,
-                       prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
-                       progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
-                       positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
+    def translate_many(
+        self,
+        texts: Sequence[str],
+        options: Options | None = None,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        max_length: int | None = None,
+        progress: Callable[[int], object] | None = None,
+        off: Iterable[Head] = (),
+        positions: Positions = OWN,
+        timeout: float | None = None,
+    ) -> list[Translation]:
         """Translate texts in order, or refuse the first that cannot be; `progress` is told how many more are done."""
 
-    def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
-                            ) -> tuple[Translation, Trace]:
+    def translate_and_trace(
+        self, text: str, options: Options | None = None, max_length: int | None = None
+    ) -> tuple[Translation, Trace]:
         """Translate a text and trace the pass over it and the best translation, as one request."""
 
-    def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
-               max_length: int | None = None) -> Translation:
+    def choose(
+        self,
+        source: str,
+        candidate: Candidate,
+        step: int,
+        piece: str,
+        options: Options | None = None,
+        max_length: int | None = None,
+    ) -> Translation:
         """Translate again: the candidate's pieces before a step (the first is 0), then `piece`, then a new search.
 
         piece: as in `Candidate.alternatives`; </s> ends the translation. Refused are a step that there is not, and a
@@ -113,23 +144,38 @@ class TranslationService(Protocol):
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
         """The tokens of a typed translation, without </s>, and the warnings about it."""
 
-    def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
+    def trace(
+        self,
+        source: Source,
+        target: Target,
+        off: Iterable[Head] = (),
+        positions: Positions = OWN,
+    ) -> Trace:
         """All attention maps of one teacher-forced pass over a source and a target, a text or tokens.
 
         off: heads to leave out. positions: what is added to the embeddings. Refused are an empty side and a long one.
         """
 
-    def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
+    def explain(
+        self, source: str, target: str | None = None, options: Options | None = None
+    ) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
 
-    def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
-                ) -> Comparison:
+    def compare(
+        self,
+        first: Source,
+        second: Source,
+        options: Options | None = None,
+        max_length: int | None = None,
+    ) -> Comparison:
         """Translate two texts, trace both passes, and score each translation after both texts.
 
         A `Translation` that is given in place of a text is not searched for again.
         """
 
-    def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:
+    def ask(
+        self, question: Question[Answer], progress: Progress | None = None
+    ) -> Answer:
         """Answer one of `results.questions`; `progress` is told of what is done, where the question says of what."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -158,7 +204,9 @@ class ReviewService(Protocol):
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and the warnings about it."""
 
-    def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
+    def classify(
+        self, texts: Sequence[str], progress: Callable[[int], object] | None = None
+    ) -> list[Sentiment]:
         """Classify texts in order, or refuse the first that cannot be; `progress` is told how many more are done."""
 
     def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
@@ -192,7 +240,13 @@ class WriterService(Protocol):
         """Write one piece after a text: draw it, or take the likeliest at temperature 0. Refused where the text has
         ended, or is as long as the model can read."""
 
-    def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
+    def choose(
+        self,
+        text: Scored,
+        place: int,
+        token: int | None = None,
+        options: Options = GREEDY,
+    ) -> Scored:
         """Cut a text before the piece at a place (the first is 0); append `token` if one is given."""
 
     def trace(self, text: str) -> Trace:
@@ -204,7 +258,9 @@ class StudyService(Protocol):
 
     guard: Guard  # may be replaced by one that several services share
 
-    def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
+    def gradients(
+        self, layers: int, width: int, norm: str, seed: int = 0
+    ) -> list[SublayerGradient]:
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output."""
 
     def layer_times(self) -> list[LayerTimes]:
@@ -219,7 +275,9 @@ class StudyService(Protocol):
     def schedule(self, settings: RunSettings) -> list[float]:
         """The learning rate of each step of a run."""
 
-    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
+    def train(
+        self, settings: RunSettings, halt: Event
+    ) -> Iterator[LiveFrame | LiveWait]:
         """Train a small transformer on one of TASKS; yield its progress about twice a second, and, while it waits for a
         place, for how long.
 
@@ -233,7 +291,8 @@ class ModelPool(Protocol):
 
     guard: Guard  # shared by all models
     default: TranslationService
-    any_name: bool  # whether visitors may choose any folder of this machine and any repository on the Hub
+    # whether visitors may choose any folder of this machine and any repository on the Hub
+    any_name: bool
 
     @property
     def names(self) -> list[str]:

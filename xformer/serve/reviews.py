@@ -18,7 +18,13 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
 from xformer.results.attention import Trace
 from xformer.results.messages import Message, UserError
-from xformer.results.reviews import Attribution, Bin, Calibration, PoolingScore, Sentiment
+from xformer.results.reviews import (
+    Attribution,
+    Bin,
+    Calibration,
+    PoolingScore,
+    Sentiment,
+)
 from xformer.serve.loaded import ModelService
 from xformer.serve.protocol import Progress, ReviewService
 from xformer.serve.text import Prepared, clean, prepare
@@ -26,12 +32,25 @@ from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
-MOST_MAPPED = 150  # pieces, <s> and </s> included, of a text whose maps are shown: a map grows with their square
+# pieces, <s> and </s> included, of a text whose maps are shown: a map grows with their square
+MOST_MAPPED = 150
 BATCH_PIECES = 8192  # in a batch, padding included
-CPU_BATCH_PIECES = attribution.BATCH_PIECES  # on a CPU, a batch of 8,192 takes twice as long per piece
-TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
-    (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
-    (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
+# on a CPU, a batch of 8,192 takes twice as long per piece
+CPU_BATCH_PIECES = attribution.BATCH_PIECES
+TREEBANK = [
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (r"(?i)<br\s*/?>", " "),
+        (r"-LRB-", "("),
+        (r"-RRB-", ")"),
+        (r"`` ?| ''(?= |$)", '"'),
+        (r" (n't)\b", r"\1"),
+        (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"),
+        (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"),
+        (r"\( ", "("),
+        (r"\s+", " "),
+    )
+]
 
 Reader = TypeVar("Reader", bound=TransformerClassifier | LanguageModel)
 
@@ -61,7 +80,7 @@ def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
     """
     cut = max(0, len(pieces) - limit)
     head = kept_first(limit) if cut else 0
-    return [*pieces[:head], *pieces[head + cut:]], cut
+    return [*pieces[:head], *pieces[head + cut :]], cut
 
 
 def mark(tokens: Sequence[int], max_length: int) -> tuple[list[int], int]:
@@ -76,8 +95,11 @@ def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int],
 
 
 @torch.inference_mode()
-def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: Callable[[int], object] | None = None
-         ) -> tuple[Tensor, list[Tensor]]:
+def read(
+    model: TransformerClassifier,
+    rows: Sequence[Sequence[int]],
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Tensor, list[Tensor]]:
     """Compute the logits [N, C] of N rows of pieces, and the pooling weights of each row.
 
     Rows of similar length are read together. `progress` is called with the number of rows newly done.
@@ -94,7 +116,7 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
         reading = model(pad([rows[i] for i in chunk], device))
         logits[chunk] = reading.logits.float().cpu()
         for i, row in zip(chunk, reading.weights.float().cpu(), strict=True):
-            weights[i] = row[:len(rows[i])]
+            weights[i] = row[: len(rows[i])]
         if progress is not None:
             progress(len(chunk))
     return logits, weights
@@ -128,7 +150,9 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
 
     _load = staticmethod(partial(checkpoint.load, model_type=TransformerClassifier))
 
-    def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
+    def classify(
+        self, texts: Sequence[str], progress: Callable[[int], object] | None = None
+    ) -> list[Sentiment]:
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         marked = [mark(text.tokens, self.model.config.max_length) for text in prepared]
@@ -139,10 +163,14 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
             pause()
 
         with self.guard.work() as pause:
-            use_threads(sum(len(row) for row, _ in marked) // 32)  # a sentence has about 32 pieces
+            # a sentence has about 32 pieces
+            use_threads(sum(len(row) for row, _ in marked) // 32)
             logits, weights = read(self.model, [row for row, _ in marked], tell)
         seconds = time.perf_counter() - began
-        return [self._sentiment(*one, seconds) for one in zip(prepared, marked, logits, weights, strict=True)]
+        return [
+            self._sentiment(*one, seconds)
+            for one in zip(prepared, marked, logits, weights, strict=True)
+        ]
 
     @torch.inference_mode()
     def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
@@ -151,7 +179,8 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
         done = 0
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
-        after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
+        # position of the first piece after the cut
+        after = 1 + kept_first(config.max_length - 2) if cut else None
 
         def tell(more: int) -> None:
             nonlocal done
@@ -162,54 +191,117 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
 
         with self.guard.work() as pause:
             use_threads(len(row) // 32)
-            look = attribution.look(self.model, row)  # once with a trace, for the label and the attention
-            sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
-                                        time.perf_counter() - began)
+            # once with a trace, for the label and the attention
+            look = attribution.look(self.model, row)
+            sentiment = self._sentiment(
+                prepared,
+                (row, cut),
+                look.logits,
+                torch.from_numpy(look.pooling),
+                time.perf_counter() - began,
+            )
             pause()
             groups = attribution.word_groups(row, sentiment.pieces, after)
             use_threads(len(groups) * len(row) // 32)
             if config.causal:  # then in batches without each of its words
                 logits = attribution.read_without(self.model, row, groups, tell)
             else:
-                logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
+                logits, _ = read(
+                    self.model,
+                    [row, *(attribution.without(row, group) for group in groups)],
+                    tell,
+                )
             toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
-            odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
-            words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
-            maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
+            odds = attribution.log_odds(
+                logits / config.temperature, config.labels.index(toward)
+            )
+            words = tuple(
+                "".join(sentiment.pieces[i] for i in group) for group in groups
+            )
+            maximum = (
+                attribution.maximum(self.model, look, words, groups, toward)
+                if config.pooling == "max"
+                else None
+            )
         return Attribution(
-            sentiment, toward, words,
-            sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
-            attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
-            time.perf_counter() - began, config.pooling, maximum)
+            sentiment,
+            toward,
+            words,
+            sum(group[0] < after for group in groups) if after is not None else None,
+            (odds[0] - odds[1:]).numpy(),
+            attribution.of_words(look.pooling, groups),
+            attribution.of_words(look.heads, groups),
+            time.perf_counter() - began,
+            config.pooling,
+            maximum,
+        )
 
     @property
     def calibration(self) -> Calibration | None:
-        return self.measured(lambda found: Calibration(**{
-            **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
+        return self.measured(
+            lambda found: Calibration(
+                **{
+                    **found["calibration"],
+                    "bins": tuple(Bin(**one) for one in found["calibration"]["bins"]),
+                }
+            ),
+            None,
+        )
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
         def read(found: dict[str, Any]) -> list[PoolingScore]:
-            texts = next((one["rows"] for one in found.get("scores", ()) if one["set"] == "imdb-validation"), 0)
-            return [PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]]
+            texts = next(
+                (
+                    one["rows"]
+                    for one in found.get("scores", ())
+                    if one["set"] == "imdb-validation"
+                ),
+                0,
+            )
+            return [
+                PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]
+            ]
+
         return self.measured(read, [])
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         line, _, warnings = self._prepare(text)
         return line, warnings
 
-    def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
-                   seconds: float) -> Sentiment:
+    def _sentiment(
+        self,
+        prepared: Prepared,
+        marked: tuple[list[int], int],
+        logits: Tensor,
+        weights: Tensor,
+        seconds: float,
+    ) -> Sentiment:
         """The result for one text. marked: its row, and how many pieces were cut. logits [C]; pooling weights [S]."""
         row, cut = marked
         config = self.model.config
         warnings = prepared.warnings
         if cut:
             limit = config.max_length - 2
-            warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut,
-                                              first=kept_first(limit))]
+            warnings = [
+                *warnings,
+                Message.of(
+                    "warning_review_cut",
+                    cut=cut,
+                    pieces=limit + cut,
+                    first=kept_first(limit),
+                ),
+            ]
         probabilities = self.model.probabilities(logits).tolist()
         best = max(range(len(config.labels)), key=probabilities.__getitem__)
-        return Sentiment(prepared.text, config.labels[best], probabilities[best],
-                         dict(zip(config.labels, probabilities, strict=True)), tuple(self.tokenizer.pieces(row)),
-                         weights.numpy(), cut, tuple(warnings), seconds)
+        return Sentiment(
+            prepared.text,
+            config.labels[best],
+            probabilities[best],
+            dict(zip(config.labels, probabilities, strict=True)),
+            tuple(self.tokenizer.pieces(row)),
+            weights.numpy(),
+            cut,
+            tuple(warnings),
+            seconds,
+        )

@@ -18,7 +18,16 @@ from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
 from xformer.explain.recorded import Recorded, read, read_pretraining
-from xformer.results import PARTS, LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
+from xformer.results import (
+    PARTS,
+    LayerTimes,
+    LiveFrame,
+    LiveWait,
+    Message,
+    RunSettings,
+    SublayerGradient,
+    UserError,
+)
 from xformer.results.reviews import PretrainingStudy
 from xformer.serve import protocol
 from xformer.serve.limits import LOOK, Guard, Places
@@ -28,7 +37,8 @@ if TYPE_CHECKING:
     from xformer.training.loop import Made
 
 RUNS = ASSETS / "runs.json"  # made by python -m research study runs
-PRETRAINING = ASSETS / "pretraining.json"  # and this by python -m research study pretraining
+# and this by python -m research study pretraining
+PRETRAINING = ASSETS / "pretraining.json"
 # While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
@@ -45,10 +55,21 @@ class Study(protocol.StudyService):
         self.clock = clock
         self.places = Places(clock=clock)
 
-    def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
-        is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
+    def gradients(
+        self, layers: int, width: int, norm: str, seed: int = 0
+    ) -> list[SublayerGradient]:
+        is_offered = 1 <= layers <= protocol.DEEPEST and width in range(
+            32, protocol.WIDEST + 1, 32
+        )
         if not (is_offered and norm in protocol.NORMS):
-            raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))
+            raise UserError(
+                Message.of(
+                    "train_error_shape",
+                    layers=layers,
+                    width=width,
+                    most=protocol.DEEPEST,
+                )
+            )
         _check_seed(seed)
         with self.guard.work():
             use_threads(1)
@@ -67,10 +88,13 @@ class Study(protocol.StudyService):
 
     def schedule(self, settings: RunSettings) -> list[float]:
         from xformer.training import live
+
         _check(settings)
         return live.schedule(settings)
 
-    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
+    def train(
+        self, settings: RunSettings, halt: Event
+    ) -> Iterator[LiveFrame | LiveWait]:
         # The training has a thread of its own, uses one core, and rests most of the time while others are served.
         _check(settings)
         there = self.guard.asker()
@@ -85,12 +109,16 @@ class Study(protocol.StudyService):
             if made is not None and self.guard.inside:
                 halt.wait(min(LOOK, REST * (now - resumed)))
             self.places.keeps(mine)
-            while not (mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD):
+            while not (
+                mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD
+            ):
                 pass
             resumed = self.clock()
             if resumed - read > UNREAD:
                 halt.set()
-            late = made is not None and self.places.seconds(mine) > protocol.LIVE_SECONDS
+            late = (
+                made is not None and self.places.seconds(mine) > protocol.LIVE_SECONDS
+            )
             return "stopped" if halt.is_set() else "late" if late else ""
 
         def show(frame: LiveFrame | Exception | None) -> None:
@@ -104,8 +132,11 @@ class Study(protocol.StudyService):
                     show(None)
                     return
                 from xformer.training import live
+
                 use_threads(1)
-                for frame in live.train(settings, on, lambda: self.places.seconds(mine)):
+                for frame in live.train(
+                    settings, on, lambda: self.places.seconds(mine)
+                ):
                     show(frame)
             except Exception as error:  # it is raised where the frames are read
                 show(error)
@@ -141,22 +172,48 @@ class Study(protocol.StudyService):
 
 def _check(settings: RunSettings) -> None:
     """Raise UserError for settings that are not offered."""
-    for name, least, most in (("layers", 1, protocol.LIVE_LAYERS), ("steps", 1, protocol.LIVE_STEPS),
-                              ("warmup", 0, protocol.LIVE_WARMUP), ("peak", 0, protocol.LIVE_PEAK),
-                              ("smoothing", 0, 0.5), ("pairs", 0, protocol.LIVE_PAIRS)):
+    for name, least, most in (
+        ("layers", 1, protocol.LIVE_LAYERS),
+        ("steps", 1, protocol.LIVE_STEPS),
+        ("warmup", 0, protocol.LIVE_WARMUP),
+        ("peak", 0, protocol.LIVE_PEAK),
+        ("smoothing", 0, 0.5),
+        ("pairs", 0, protocol.LIVE_PAIRS),
+    ):
         value = getattr(settings, name)
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (known and math.isfinite(value) and least <= value <= most):
-            raise UserError(Message.of("live_error_number", name=name, least=least, most=most,
-                                       value=f"{value:g}" if known else str(value)[:40]))
-    for name, offered in (("task", protocol.TASKS), ("norm", protocol.NORMS), ("schedule", protocol.SCHEDULES),
-                          ("without", ("", *PARTS))):
+            raise UserError(
+                Message.of(
+                    "live_error_number",
+                    name=name,
+                    least=least,
+                    most=most,
+                    value=f"{value:g}" if known else str(value)[:40],
+                )
+            )
+    for name, offered in (
+        ("task", protocol.TASKS),
+        ("norm", protocol.NORMS),
+        ("schedule", protocol.SCHEDULES),
+        ("without", ("", *PARTS)),
+    ):
         if (word := getattr(settings, name)) not in offered:
-            raise UserError(Message.of("live_error_choice", name=name, value=str(word)[:40],
-                                       options=", ".join(filter(None, offered))))
+            raise UserError(
+                Message.of(
+                    "live_error_choice",
+                    name=name,
+                    value=str(word)[:40],
+                    options=", ".join(filter(None, offered)),
+                )
+            )
     _check_seed(settings.seed)
 
 
 def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= protocol.LARGEST_SEED:
+    if (
+        isinstance(seed, bool)
+        or not isinstance(seed, int)
+        or not 0 <= seed <= protocol.LARGEST_SEED
+    ):
         raise UserError(Message.of("train_error_seed", seed=seed))

@@ -25,7 +25,9 @@ LISTED = 10  # likeliest pieces that are listed for each place
 
 def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
     """Compute the log-probabilities [N + 1, V] of the next piece, after <s> and after each of N pieces."""
-    logits: Tensor = model(torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device))[0]
+    logits: Tensor = model(
+        torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device)
+    )[0]
     return logits.float().cpu().log_softmax(dim=-1)
 
 
@@ -56,21 +58,37 @@ class Writer(OfReviews[LanguageModel], WriterService):
         return self.model.config.max_length - 1
 
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        line, tokens, warnings = self._prepare(text, "lm_empty") if text.strip() else Prepared("", [], [])
-        return self._scored(line, [*tokens, *([EOS] if whole else [])], options, tuple(warnings))
+        line, tokens, warnings = (
+            self._prepare(text, "lm_empty") if text.strip() else Prepared("", [], [])
+        )
+        return self._scored(
+            line, [*tokens, *([EOS] if whole else [])], options, tuple(warnings)
+        )
 
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
         if text.finished:
-            raise UserError(Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit))
+            raise UserError(
+                Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit)
+            )
         with self.guard.work(), torch.inference_mode():
             scores = next_scores(self.model, text.tokens)[-1]
         token = draw(chances(scores, options), options.seed, len(text.tokens))
         return self.choose(text, len(text.tokens), token, options)
 
-    def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
+    def choose(
+        self,
+        text: Scored,
+        place: int,
+        token: int | None = None,
+        options: Options = GREEDY,
+    ) -> Scored:
         vocabulary = self.model.config.vocab_size
-        if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
-            raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))
+        if not 0 <= place <= len(text.tokens) or (
+            token is not None and not EOS <= token < vocabulary
+        ):
+            raise UserError(
+                Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens))
+            )
         tokens = [*text.tokens[:place], *([] if token is None else [token])]
         return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
 
@@ -82,23 +100,41 @@ class Writer(OfReviews[LanguageModel], WriterService):
         if pieces > self.limit:
             raise UserError(Message.of("lm_long", pieces=pieces, limit=self.limit))
 
-    def _scored(self, text: str, tokens: Sequence[int], options: Options, warnings: tuple[Message, ...] = ()) -> Scored:
+    def _scored(
+        self,
+        text: str,
+        tokens: Sequence[int],
+        options: Options,
+        warnings: tuple[Message, ...] = (),
+    ) -> Scored:
         self._check(len(tokens))
         with self.guard.work(), torch.inference_mode():
             use_threads(len(tokens) // 32)
             scores = next_scores(self.model, tokens)  # [N + 1, V]
         top, likeliest = scores.topk(min(LISTED, scores.shape[1]), dim=1)
         names = [self.tokenizer.pieces(row) for row in likeliest.tolist()]
-        listed = tuple(tuple(map(NextPiece, *row)) for row in zip(likeliest.tolist(), names, top.tolist(), strict=True))
+        listed = tuple(
+            tuple(map(NextPiece, *row))
+            for row in zip(likeliest.tolist(), names, top.tolist(), strict=True)
+        )
         drawn = chances(scores[-1], options)
         entropies = -(scores.exp() * scores).nan_to_num().sum(dim=1)
-        return Scored(text, tuple(tokens), tuple(self.tokenizer.pieces(tokens)),
-                      tuple(scores[range(len(tokens)), list(tokens)].tolist()), tuple(entropies.tolist()), listed,
-                      tuple(drawn[likeliest[-1]].tolist()), int((drawn > 0).sum()), self.limit, warnings)
+        return Scored(
+            text,
+            tuple(tokens),
+            tuple(self.tokenizer.pieces(tokens)),
+            tuple(scores[range(len(tokens)), list(tokens)].tolist()),
+            tuple(entropies.tolist()),
+            listed,
+            tuple(drawn[likeliest[-1]].tolist()),
+            int((drawn > 0).sum()),
+            self.limit,
+            warnings,
+        )
 
 
 def _respelt(tokenizer: Tokenizer, before: Scored, tokens: Sequence[int]) -> str:
     """Spell tokens; if they continue the text `before`, its own spelling is kept, which may have capitals."""
     old = tokenizer.decode(before.tokens)
     new = tokenizer.decode(tokens)
-    return before.text + new[len(old):] if old and new.startswith(old) else new
+    return before.text + new[len(old) :] if old and new.startswith(old) else new

@@ -15,7 +15,14 @@ import torch
 
 from xformer.model import Config, Seeded, Trace, Transformer
 from xformer.pieces import BOS, EOS, SPECIAL
-from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
+from xformer.results import (
+    Head,
+    LiveFrame,
+    Options,
+    RunSettings,
+    TrainingCourse,
+    UserError,
+)
 from xformer.training import parts
 from xformer.training.data.corpora import Ids
 from xformer.training.loop import Learner, Made, learning_rate
@@ -33,12 +40,16 @@ SCORED = 20  # times in a run
 POINTS = 150  # of each curve
 PAUSE = 0.5  # seconds between two looks
 LETTERS = "abcdefghij"
-UNITS, TENS, HUNDREDS = (words.split() for words in (
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
-    "dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
-    "veintiocho veintinueve",
-    "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-    "ciento doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos novecientos"))
+UNITS, TENS, HUNDREDS = (
+    words.split()
+    for words in (
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
+        "dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete "
+        "veintiocho veintinueve",
+        "treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+        "ciento doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos novecientos",
+    )
+)
 WORDS = (*UNITS, *TENS, "y", "cien", *HUNDREDS, "mil")
 
 
@@ -61,9 +72,17 @@ def in_words(number: int) -> list[str]:
         return [TENS[tens - 3], *(["y", UNITS[rest]] if rest else [])]
     if number < 1_000:
         hundreds, rest = divmod(number, 100)
-        return ["cien"] if number == 100 else [HUNDREDS[hundreds - 1], *(in_words(rest) if rest else [])]
+        return (
+            ["cien"]
+            if number == 100
+            else [HUNDREDS[hundreds - 1], *(in_words(rest) if rest else [])]
+        )
     thousands, rest = divmod(number, 1_000)
-    return [*([UNITS[thousands]] if thousands > 1 else []), "mil", *(in_words(rest) if rest else [])]
+    return [
+        *([UNITS[thousands]] if thousands > 1 else []),
+        "mil",
+        *(in_words(rest) if rest else []),
+    ]
 
 
 def draw(task: str, rng: random.Random) -> Example:
@@ -82,8 +101,11 @@ class Examples:
         """few: how many there are to learn from; 0: new ones without end."""
         self.task = task
         self.seed = seed
-        self.pieces = (*SPECIAL.values(), *("0123456789" if task == "numbers" else LETTERS),
-                       *(WORDS if task == "numbers" else ()))
+        self.pieces = (
+            *SPECIAL.values(),
+            *("0123456789" if task == "numbers" else LETTERS),
+            *(WORDS if task == "numbers" else ()),
+        )
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
         rng = random.Random(f"held out {task}")
         found = dict[Example, None]()
@@ -108,7 +130,10 @@ class Examples:
         """Yield a thousand batches, the same for the same seed and epoch."""
         rng = random.Random(f"{self.seed} {number}")
         for i in range(1_000):
-            batch = [rng.choice(self.few) if self.few else self._new(rng) for _ in range(BATCH)]
+            batch = [
+                rng.choice(self.few) if self.few else self._new(rng)
+                for _ in range(BATCH)
+            ]
             if i >= skip:
                 yield batch
 
@@ -118,7 +143,9 @@ class ExamplesTask(TranslationTask):
 
     score = "accuracy"
 
-    def __init__(self, model: Transformer, examples: Examples, smoothing: float) -> None:
+    def __init__(
+        self, model: Transformer, examples: Examples, smoothing: float
+    ) -> None:
         self.model = model
         self.data = examples
         self.smoothing = smoothing
@@ -126,7 +153,9 @@ class ExamplesTask(TranslationTask):
     @torch.no_grad()
     def held_out_loss(self, examples: list[Ids]) -> float:
         """The mean loss of a piece of the answers."""
-        return round(float(self.loss(self.model, examples, CPU)) / self.weight(examples), 4)
+        return round(
+            float(self.loss(self.model, examples, CPU)) / self.weight(examples), 4
+        )
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         return {self.score: answer(self.model, self.data)[1]}
@@ -134,19 +163,34 @@ class ExamplesTask(TranslationTask):
 
 def options(settings: RunSettings, width: int = WIDTH) -> TrainingOptions:
     """Options of the loop for a run whose rate is `peak` at its highest, in either schedule; nothing is clipped."""
-    peak = settings.peak * (math.sqrt(width * max(1, settings.warmup)) if settings.schedule == "noam" else 1)
-    return TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=peak, warmup=settings.warmup,
-                           clip=math.inf, precision="float32", seed=settings.seed)
+    peak = settings.peak * (
+        math.sqrt(width * max(1, settings.warmup)) if settings.schedule == "noam" else 1
+    )
+    return TrainingOptions(
+        steps=settings.steps,
+        schedule=settings.schedule,
+        peak=peak,
+        warmup=settings.warmup,
+        clip=math.inf,
+        precision="float32",
+        seed=settings.seed,
+    )
 
 
 def schedule(settings: RunSettings) -> list[float]:
     """The learning rate of each step of a run."""
     wanted = options(settings)
-    return [learning_rate(step, (step - 1) / settings.steps, wanted, WIDTH) for step in range(1, settings.steps + 1)]
+    return [
+        learning_rate(step, (step - 1) / settings.steps, wanted, WIDTH)
+        for step in range(1, settings.steps + 1)
+    ]
 
 
-def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[], float] = time.monotonic
-          ) -> Iterator[LiveFrame]:
+def train(
+    settings: RunSettings,
+    ended: Callable[[Made], str],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[LiveFrame]:
     """Train, and yield what is to be seen about twice a second, and at the end.
 
     ended: called after each step, says why the run is to end: "stopped", "late"; "" to go on. clock: tells the seconds
@@ -154,28 +198,53 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
     """
     examples = Examples(settings.task, settings.seed, settings.pairs)
     with Seeded(settings.seed):
-        model = parts.transformer(Config(
-            vocab_size=len(examples.pieces), d_model=WIDTH, n_heads=HEADS, n_layers=settings.layers, d_ff=4 * WIDTH,
-            norm=settings.norm, dropout=0.0, max_length=32), settings.without)  # dropout draws from what all share
+        # dropout draws from what all share
+        model = parts.transformer(
+            Config(
+                vocab_size=len(examples.pieces),
+                d_model=WIDTH,
+                n_heads=HEADS,
+                n_layers=settings.layers,
+                d_ff=4 * WIDTH,
+                norm=settings.norm,
+                dropout=0.0,
+                max_length=32,
+            ),
+            settings.without,
+        )
     task = ExamplesTask(model, examples, settings.smoothing)
     learner = Learner(task, options(settings), CPU)
     rng = random.Random(0)
-    floor = guess([examples.encode(draw(settings.task, rng).answer) for _ in range(500)], len(examples.pieces),
-                  settings.smoothing)
+    floor = guess(
+        [examples.encode(draw(settings.task, rng).answer) for _ in range(500)],
+        len(examples.pieces),
+        settings.smoothing,
+    )
     began = told = clock()
     every = max(1, settings.steps // SCORED)
     scores = list[tuple[int, float, float]]()
     held_out = list[float]()
-    probe = [(examples.encode(one.question), examples.encode(one.answer)) for one in examples.held_out]
+    probe = [
+        (examples.encode(one.question), examples.encode(one.answer))
+        for one in examples.held_out
+    ]
     before = parts.depths(task, probe, CPU)
     answers: tuple[tuple[str, str, str], ...] = ()
     why = ""
 
     def frame(why: str) -> LiveFrame:
-        course = TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=why,
-                                seconds=round(clock() - began, 1), guess=floor, held_out=tuple(held_out),
-                                depths=(before, parts.depths(task, probe, CPU))
-                                if why not in ("", "diverged") else None)
+        course = TrainingCourse(
+            settings,
+            **learner.history.columns(POINTS),
+            scores=tuple(scores),
+            ended=why,
+            seconds=round(clock() - began, 1),
+            guess=floor,
+            held_out=tuple(held_out),
+            depths=(before, parts.depths(task, probe, CPU))
+            if why not in ("", "diverged")
+            else None,
+        )
         return LiveFrame(course, answers, *look(model, examples))
 
     try:
@@ -196,21 +265,36 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
     yield frame(why or "finished")
 
 
-def answer(model: Translator, examples: Examples) -> tuple[tuple[tuple[str, str, str], ...], float]:
+def answer(
+    model: Translator, examples: Examples
+) -> tuple[tuple[tuple[str, str, str], ...], float]:
     """Answer the held-out questions greedily: the first few of them, and the share of all that is right."""
     model.eval()
-    found = translate_ids(model, [examples.encode(one.question) for one in examples.held_out],
-                          Options(beam=1, alternatives=0), max_lengths=[14] * len(examples.held_out))
+    found = translate_ids(
+        model,
+        [examples.encode(one.question) for one in examples.held_out],
+        Options(beam=1, alternatives=0),
+        max_lengths=[14] * len(examples.held_out),
+    )
     between = " " if examples.task == "numbers" else ""
-    said = [tuple(examples.pieces[token] for token in best.tokens if token != EOS) for best, *_ in found]
-    share = sum(one.answer == mine for one, mine in zip(examples.held_out, said, strict=True)) / len(said)
-    shown = tuple(("".join(one.question), between.join(mine), between.join(one.answer))
-                  for one, mine in zip(examples.held_out[:SHOWN], said, strict=False))
+    said = [
+        tuple(examples.pieces[token] for token in best.tokens if token != EOS)
+        for best, *_ in found
+    ]
+    share = sum(
+        one.answer == mine for one, mine in zip(examples.held_out, said, strict=True)
+    ) / len(said)
+    shown = tuple(
+        ("".join(one.question), between.join(mine), between.join(one.answer))
+        for one, mine in zip(examples.held_out[:SHOWN], said, strict=False)
+    )
     return shown, share
 
 
 @torch.no_grad()
-def look(model: Transformer, examples: Examples) -> tuple[Head, tuple[str, ...], tuple[str, ...], np.ndarray]:
+def look(
+    model: Transformer, examples: Examples
+) -> tuple[Head, tuple[str, ...], tuple[str, ...], np.ndarray]:
     """Find the sharpest head of the cross-attention in a pass over the first held-out question and its answer: the one
     whose largest probability is largest on average. -> head, queries, keys, its map (Q, K)"""
     one = examples.held_out[0]
@@ -223,5 +307,9 @@ def look(model: Transformer, examples: Examples) -> tuple[Head, tuple[str, ...],
     sharpness = torch.nan_to_num(maps.amax(-1).mean(-1))
     layer, head = divmod(int(sharpness.argmax()), maps.shape[1])
     end = SPECIAL[EOS]
-    return (Head("cross", layer + 1, head + 1), (*one.answer, end), (*one.question, end),
-            maps[layer, head].float().numpy())
+    return (
+        Head("cross", layer + 1, head + 1),
+        (*one.answer, end),
+        (*one.question, end),
+        maps[layer, head].float().numpy(),
+    )

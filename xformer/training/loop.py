@@ -37,7 +37,17 @@ from xformer.training.options import PRECISIONS, TrainingOptions
 T = TypeVar("T")
 TRIAL = 1.0  # seconds of trial steps in each way
 # Where a run stands, as its state keeps it.
-PLACE = ("step", "epoch", "batch", "elapsed", "seen", "best", "loss_sum", "weight_sum", "scored")
+PLACE = (
+    "step",
+    "epoch",
+    "batch",
+    "elapsed",
+    "seen",
+    "best",
+    "loss_sum",
+    "weight_sum",
+    "scored",
+)
 
 
 class Task(Protocol):
@@ -46,7 +56,8 @@ class Task(Protocol):
     model: Any
     tokenizer: Tokenizer
     data: Any  # epochs of batches
-    score: str  # the key of `evaluate` that decides which weights are best; larger is better
+    # the key of `evaluate` that decides which weights are best; larger is better
+    score: str
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
         """Yield the batches of an epoch without the first `skip`, the same each time."""
@@ -66,7 +77,9 @@ class Task(Protocol):
         checkpoint.save(folder, self.model, self.tokenizer, metrics)
 
 
-def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
+def learning_rate(
+    step: int, done: float, options: TrainingOptions, d_model: int
+) -> float:
     """Return the learning rate of step 1, 2, … when a share `done` (0 to 1) of the run is over.
 
     noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al., which post-norm needs.
@@ -95,7 +108,9 @@ class Average:
     def update(self) -> None:
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
-        torch._foreach_lerp_(self.weights, [p.detach() for p in self.model.parameters()], 1 - decay)
+        torch._foreach_lerp_(
+            self.weights, [p.detach() for p in self.model.parameters()], 1 - decay
+        )
 
     def swap(self) -> None:
         """Exchange the model's weights and their average; a second call undoes the first."""
@@ -107,7 +122,11 @@ def own_device(name: str | None = None) -> torch.device:
     """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun. Raises
     UserError where this machine lacks it."""
     device = choose_device(name)
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == torch.device("cuda") else device
+    return (
+        torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        if device == torch.device("cuda")
+        else device
+    )
 
 
 def keep_memory() -> None:
@@ -128,10 +147,16 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     In bfloat16 PyTorch's autocast multiplies in half the bits, while weights and optimizer stay in float32. A CPU with
     instructions for it trains up to twice as fast; one without is slower than in float32.
     """
-    return nullcontext() if precision == "float32" else torch.autocast(device.type, torch.bfloat16)
+    return (
+        nullcontext()
+        if precision == "float32"
+        else torch.autocast(device.type, torch.bfloat16)
+    )
 
 
-def measure(step: Callable[[str], None], ways: Sequence[str] = PRECISIONS) -> dict[str, float]:
+def measure(
+    step: Callable[[str], None], ways: Sequence[str] = PRECISIONS
+) -> dict[str, float]:
     """Return the seconds of the quickest trial step in each precision, or other way; `step` is called with its name.
 
     Trial steps are made for TRIAL seconds in each, after a first one that allocates memory and is not counted. The
@@ -151,7 +176,14 @@ def measure(step: Callable[[str], None], ways: Sequence[str] = PRECISIONS) -> di
 
 def chance(device: torch.device) -> list[Tensor]:
     """Return the states of PyTorch's random generators: that of the CPU, and that of the GPU if `device` is one."""
-    return [torch.get_rng_state(), *([] if device.type == "cpu" else [torch.get_device_module(device).get_rng_state()])]
+    return [
+        torch.get_rng_state(),
+        *(
+            []
+            if device.type == "cpu"
+            else [torch.get_device_module(device).get_rng_state()]
+        ),
+    ]
 
 
 def restore_chance(states: Sequence[Tensor], device: torch.device) -> None:
@@ -177,15 +209,23 @@ class Learner:
     What is drawn on the way, as by dropout, is drawn from torch's generator, which is left as it is found.
     """
 
-    def __init__(self, task: Task, options: TrainingOptions, device: torch.device) -> None:
+    def __init__(
+        self, task: Task, options: TrainingOptions, device: torch.device
+    ) -> None:
         self.task = task
         self.options = options
         self.device = device
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.processes = dist.get_world_size() if dist.is_initialized() else 1
         task.model.to(device)
-        self.optimizer = torch.optim.AdamW(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9,
-                                           weight_decay=options.weight_decay, fused=True)
+        self.optimizer = torch.optim.AdamW(
+            task.model.parameters(),
+            lr=0.0,
+            betas=(0.9, 0.98),
+            eps=1e-9,
+            weight_decay=options.weight_decay,
+            fused=True,
+        )
         self.average = Average(task.model, options.average)
         self.step = self.epoch = self.batch = 0
         self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
@@ -209,26 +249,40 @@ class Learner:
                 weight = self.task.weight(batch)
                 self.loss_sum = self.loss_sum + loss
                 self.weight_sum = self.weight_sum + weight
-                took = self._of_first(time.monotonic() - began)  # so that all end at the same step
+                # so that all end at the same step
+                took = self._of_first(time.monotonic() - began)
                 self.elapsed = self.elapsed + took
                 self.seen = self.seen + weight
                 rate = self.optimizer.param_groups[0]["lr"]
-                self.history.add(self.step, self.elapsed, self.seen, rate, loss=loss, weight=weight, norm=norm,
-                                 took=took)
+                self.history.add(
+                    self.step,
+                    self.elapsed,
+                    self.seen,
+                    rate,
+                    loss=loss,
+                    weight=weight,
+                    norm=norm,
+                    took=took,
+                )
                 yield Made(self.step, loss / weight, norm, rate)
                 done = self._done()
                 if done >= 1:
                     return
             if self.step == step and not skipped:
-                raise UserError(f"There is nothing to train on: an epoch has no batch for {self.processes} "
-                                f"process(es); give more examples, or allow longer ones.")
+                raise UserError(
+                    f"There is nothing to train on: an epoch has no batch for {self.processes} "
+                    f"process(es); give more examples, or allow longer ones."
+                )
             self.epoch = self.epoch + 1
             self.batch = 0
 
     def _done(self) -> float:
         """Return the share of the run that is over: 1 or more at its end."""
-        limits = ((self.step, self.options.steps), (self.elapsed, 60 * self.options.minutes),
-                  (self.seen, self.options.weight))
+        limits = (
+            (self.step, self.options.steps),
+            (self.elapsed, 60 * self.options.minutes),
+            (self.seen, self.options.weight),
+        )
         return max(made / limit for made, limit in limits if limit)
 
     def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
@@ -236,22 +290,37 @@ class Learner:
         the gradient before it was clipped."""
         self.step += 1
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.step, done, self.options, self.task.model.config.d_model)
+            group["lr"] = learning_rate(
+                self.step, done, self.options, self.task.model.config.d_model
+            )
         self.parallel.train()
-        share = batch[self.rank::self.processes]
+        share = batch[self.rank :: self.processes]
         weight = self.task.weight(batch)
-        parts = [part for i in range(self.options.accumulate) if (part := share[i::self.options.accumulate])]
-        total = torch.zeros((), dtype=torch.float64, device="cpu" if self.device.type == "mps" else self.device)
+        parts = [
+            part
+            for i in range(self.options.accumulate)
+            if (part := share[i :: self.options.accumulate])
+        ]
+        total = torch.zeros(
+            (),
+            dtype=torch.float64,
+            device="cpu" if self.device.type == "mps" else self.device,
+        )
         for number, part in enumerate(parts, 1):
-            apart = number < len(parts) and isinstance(self.parallel, DistributedDataParallel)
-            with self.parallel.no_sync() if apart else nullcontext():  # the others are asked for their gradients once
+            apart = number < len(parts) and isinstance(
+                self.parallel, DistributedDataParallel
+            )
+            # the others are asked for their gradients once
+            with self.parallel.no_sync() if apart else nullcontext():
                 with autocast(self.device, self.precision):
                     loss = self.task.loss(self.parallel, part, self.device)
                 # Processes average their gradients: times their number, over the weight of the whole batch, the sum of
                 # all parts is the gradient of the mean loss, as one process would have it of the batch in one piece.
                 (loss * (self.processes / weight)).backward()
             total += loss.detach().to(total)
-        norm = float(nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip))
+        norm = float(
+            nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip)
+        )
         if self.processes > 1:
             dist.all_reduce(total)
         if not (math.isfinite(total) and math.isfinite(norm)):
@@ -261,13 +330,19 @@ class Learner:
         self.average.update()
         return float(total), norm
 
-    def _diverged(self, what: str, way_out: str = "begin again with a smaller rate") -> UserError:
+    def _diverged(
+        self, what: str, way_out: str = "begin again with a smaller rate"
+    ) -> UserError:
         """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored."""
-        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}.")
+        return UserError(
+            f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}."
+        )
 
     def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the first process's batches on every process, without those that have too few examples for all."""
-        while (batch := self._of_first(None if self.rank else next(batches, None))) is not None:
+        while (
+            batch := self._of_first(None if self.rank else next(batches, None))
+        ) is not None:
             if len(batch) >= self.processes:
                 yield batch
             else:
@@ -285,9 +360,15 @@ class Trainer(Learner):
     """A run of a task into a folder: metrics.jsonl, history.json, state.pt to resume from, and the checkpoint with the
     best score."""
 
-    def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device,
-                 begun_with: Mapping[str, str | float | None] | None = None, moments: MomentsRecorder | None = None
-                 ) -> None:
+    def __init__(
+        self,
+        task: Task,
+        folder: Path,
+        options: TrainingOptions,
+        device: torch.device,
+        begun_with: Mapping[str, str | float | None] | None = None,
+        moments: MomentsRecorder | None = None,
+    ) -> None:
         """Begin a run, or load the state of an interrupted one in `folder`.
 
         begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
@@ -319,24 +400,38 @@ class Trainer(Learner):
             self.parallel = DistributedDataParallel(self.parallel)
         last_save = self.elapsed
         scores: dict[str, float] = {}
-        with tqdm(total=self.options.steps or None, initial=self.step, disable=self.rank > 0, unit="step",
-                  dynamic_ncols=True) as bar:
+        with tqdm(
+            total=self.options.steps or None,
+            initial=self.step,
+            disable=self.rank > 0,
+            unit="step",
+            dynamic_ncols=True,
+        ) as bar:
             if (done := self._done()) < 1:
                 self._observe(done)
             for _ in self.steps():
                 bar.update()
                 done = self._done()
                 if self.step % 20 == 0:
-                    bar.set_postfix(epoch=self.epoch, loss=f"{self.loss_sum / self.weight_sum:.3f}",
-                                    done=f"{100 * done:.1f}%")
+                    bar.set_postfix(
+                        epoch=self.epoch,
+                        loss=f"{self.loss_sum / self.weight_sum:.3f}",
+                        done=f"{100 * done:.1f}%",
+                    )
                 self._observe(done)
-                if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
+                if (
+                    self.elapsed - self.scored >= 60 * self.options.evaluate_minutes
+                    or done >= 1
+                ):
                     rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
                     scores = self._score(self.loss_sum / self.weight_sum, rate, done)
                     self.loss_sum = 0.0
                     self.weight_sum = 0
                     self.scored = self.elapsed
-                if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
+                if (
+                    self.elapsed - last_save >= 60 * self.options.save_minutes
+                    or done >= 1
+                ):
                     self._save()
                     last_save = self.elapsed
         return scores
@@ -349,7 +444,14 @@ class Trainer(Learner):
             self.average.swap()
             self.task.model.eval()
             with self._writing(self.folder / MOMENTS):
-                self.moments.take(Moment(self.step, round(self.elapsed, 1), self.seen, round(min(1.0, done), 5)))
+                self.moments.take(
+                    Moment(
+                        self.step,
+                        round(self.elapsed, 1),
+                        self.seen,
+                        round(min(1.0, done), 5),
+                    )
+                )
             self.average.swap()
         if self.processes > 1:
             dist.barrier()
@@ -361,8 +463,13 @@ class Trainer(Learner):
         if self.device.type != "cpu":
             return "bfloat16" if self.device.type == "cuda" else "float32"
         ways = {precision: (self.task.model, precision) for precision in PRECISIONS}
-        return self._of_first("" if self.rank else self._quicker(
-            ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"))
+        return self._of_first(
+            ""
+            if self.rank
+            else self._quicker(
+                ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"
+            )
+        )
 
     def _choose_compiled(self) -> nn.Module:
         """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
@@ -370,22 +477,41 @@ class Trainer(Learner):
         models = {"as it is": self.task.model, "compiled": compiled}
         ways = {name: (model, self.precision) for name, model in models.items()}
         try:
-            way = "" if self.rank else self._quicker(
-                ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
-        except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+            way = (
+                ""
+                if self.rank
+                else self._quicker(
+                    ways,
+                    2,
+                    "training the model {}: {steps} trial steps take {}",
+                    "{:.2g} s {}",
+                )
+            )
+        except Exception as error:
+            # of many kinds, some of them private: no compiler, no Triton, a broken cache
             self.optimizer.zero_grad(set_to_none=True)
             cause = getattr(error, "inner_exception", error)
             reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-            tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+            tqdm.write(
+                f"training goes on without torch.compile, which did not work on this machine: {reason}"
+            )
             way = "as it is"
         return models[self._of_first(way)]
 
-    def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
+    def _quicker(
+        self,
+        ways: Mapping[str, tuple[nn.Module, str]],
+        most: int,
+        said: str,
+        taken: str,
+    ) -> str:
         """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
         later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way."""
+
         def step(way: str) -> None:
             model, precision = ways[way]
-            for batch in batches:  # of several shapes, for which a model is to be compiled once
+            # of several shapes, for which a model is to be compiled once
+            for batch in batches:
                 with autocast(self.device, precision):
                     loss = self.task.loss(model, batch, self.device)
                 loss.backward()
@@ -393,17 +519,25 @@ class Trainer(Learner):
             float(loss.detach())  # now it has ended on a GPU too
 
         self.task.model.train()
-        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), most)]
+        with torch.random.fork_rng(
+            devices=[self.device] if self.device.type == "cuda" else []
+        ):
+            batches = [
+                batch[:: self.processes]
+                for batch in islice(self.task.batches(self.epoch, 0), most)
+            ]
             if not batches:
-                return next(iter(ways))  # an epoch without batches, which `train` will say
+                # an epoch without batches, which `train` will say
+                return next(iter(ways))
             seconds = measure(step, [*ways])
         quicker = min(seconds, key=lambda way: seconds[way])
         times = ", ".join(taken.format(time, way) for way, time in seconds.items())
         tqdm.write(said.format(quicker, times, steps=len(batches)))
         return quicker
 
-    def _diverged(self, what: str, way_out: str = "begin again with a smaller --peak") -> UserError:
+    def _diverged(
+        self, what: str, way_out: str = "begin again with a smaller --peak"
+    ) -> UserError:
         """Make the last sentence of such a run; its history up to there is kept."""
         if self.rank == 0:
             self._write_history()
@@ -428,8 +562,10 @@ class Trainer(Learner):
         except (OSError, RuntimeError, SafetensorError) as error:
             path.with_name(path.name + ".new").unlink(missing_ok=True)
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise UserError(f"The file {path} cannot be written ({reason}); make room on the disk, and give the same "
-                            f"command again: it goes on from the state saved last.") from error
+            raise UserError(
+                f"The file {path} cannot be written ({reason}); make room on the disk, and give the same "
+                f"command again: it goes on from the state saved last."
+            ) from error
 
     def _score(self, loss: float, rate: float, done: float) -> dict[str, float]:
         """Score the averaged weights, write a line of metrics.jsonl, and save the weights if they are the best.
@@ -442,10 +578,17 @@ class Trainer(Learner):
             self.average.swap()
             self.task.model.eval()
             scores = self.task.evaluate(self.precision)
-            line = {"step": self.step, "epoch": self.epoch, "minutes": round(self.elapsed / 60, 2),
-                    "done": round(done, 4), "loss": round(loss, 4),
-                    "learning_rate": self.optimizer.param_groups[0]["lr"], "seen": self.seen,
-                    "per_second": round(rate), **scores}
+            line = {
+                "step": self.step,
+                "epoch": self.epoch,
+                "minutes": round(self.elapsed / 60, 2),
+                "done": round(done, 4),
+                "loss": round(loss, 4),
+                "learning_rate": self.optimizer.param_groups[0]["lr"],
+                "seen": self.seen,
+                "per_second": round(rate),
+                **scores,
+            }
             metrics = self.folder / "metrics.jsonl"
             with self._writing(metrics), metrics.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -455,7 +598,14 @@ class Trainer(Learner):
             if scores[self.task.score] > self.best:
                 self.best = scores[self.task.score]
                 with self._writing(self.folder / "model.safetensors"):
-                    self.task.save(self.folder, {**line, "precision": self.precision, "options": asdict(self.options)})
+                    self.task.save(
+                        self.folder,
+                        {
+                            **line,
+                            "precision": self.precision,
+                            "options": asdict(self.options),
+                        },
+                    )
             self.average.swap()
         if self.processes > 1:
             dist.barrier()
@@ -475,10 +625,17 @@ class Trainer(Learner):
             dist.all_gather_object(generators, chance(self.device))
         if self.rank:
             return
-        state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                 "average": self.average.weights, "average_steps": self.average.steps, "generators": generators,
-                 "begun_with": self.begun_with, "precision": self.precision, "history": vars(self.history),
-                 **{name: getattr(self, name) for name in PLACE}}
+        state = {
+            "model": self.task.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "average": self.average.weights,
+            "average_steps": self.average.steps,
+            "generators": generators,
+            "begun_with": self.begun_with,
+            "precision": self.precision,
+            "history": vars(self.history),
+            **{name: getattr(self, name) for name in PLACE},
+        }
         path = self.folder / "state.pt"
         with self._writing(path):
             torch.save(state, path.with_name("state.pt.new"))
@@ -486,7 +643,9 @@ class Trainer(Learner):
 
     def _resume(self) -> None:
         """Load state.pt. The precision in it is information only: this run may be on another machine."""
-        state = torch.load(self.folder / "state.pt", map_location=self.device, weights_only=True)
+        state = torch.load(
+            self.folder / "state.pt", map_location=self.device, weights_only=True
+        )
         self.task.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.average.weights = state["average"]
@@ -507,4 +666,4 @@ class Trainer(Learner):
         if path.is_file():
             with self._writing(path):
                 lines = path.read_bytes().splitlines(keepends=True)
-                checkpoint.write(path, b"".join(lines[:len(self.history.scores)]))
+                checkpoint.write(path, b"".join(lines[: len(self.history.scores)]))

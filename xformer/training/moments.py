@@ -24,7 +24,7 @@ SENTENCES = (ASSETS / "moments.txt").read_text(encoding="utf-8").splitlines()
 
 def shares(count: int) -> list[float]:
     """List the shares of a run at which `count` (2 or more) moments are due: 0, then each twice the last, to 1."""
-    return [0.0, *(0.5 ** i for i in reversed(range(count - 1)))]
+    return [0.0, *(0.5**i for i in reversed(range(count - 1)))]
 
 
 class MomentsRecorder:
@@ -34,7 +34,14 @@ class MomentsRecorder:
     same rows at all times, and can be compared.
     """
 
-    def __init__(self, folder: Path, model: Translator, tokenizer: Tokenizer, gold: Sequence[Gold], count: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: Translator,
+        tokenizer: Tokenizer,
+        gold: Sequence[Gold],
+        count: int,
+    ) -> None:
         """gold: pairs aligned by hand; the alignment error rates are of all of them that the vocabulary can write, the
         maps of SENTENCES. Raises ValueError where it can write none of these."""
         self.folder = folder
@@ -42,10 +49,14 @@ class MomentsRecorder:
         self.tokenizer = tokenizer
         self.gold = [pair for pair in gold if _writes(tokenizer, pair)]
         self.shares = shares(count)
-        self.shown = [n for n, pair in enumerate(self.gold) if pair.english in SENTENCES]
+        self.shown = [
+            n for n, pair in enumerate(self.gold) if pair.english in SENTENCES
+        ]
         if not self.shown:
-            raise ValueError("the vocabulary has not the characters of the sentences that moments are of; train "
-                             "without moments")
+            raise ValueError(
+                "the vocabulary has not the characters of the sentences that moments are of; train "
+                "without moments"
+            )
         self.passed = 0  # shares that are over
         self.kept: Moments | None = None
 
@@ -54,7 +65,9 @@ class MomentsRecorder:
         self.passed = bisect_right(self.shares, done) if step else 0
         self.kept = recorded.read_moments(self.folder) if step else None
         if self.kept:
-            self.kept = _first(self.kept, sum(moment.step <= step for moment in self.kept.moments))
+            self.kept = _first(
+                self.kept, sum(moment.step <= step for moment in self.kept.moments)
+            )
 
     def due(self, done: float) -> bool:
         """Tell whether another share of the run is over; said once."""
@@ -70,44 +83,89 @@ class MomentsRecorder:
         finally:
             torch.set_num_threads(threads)  # passes choose their own
         self.kept = _joined(self.kept, taken) if self.kept else taken
-        checkpoint.write(self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept))
+        checkpoint.write(
+            self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept)
+        )
 
     def _taken(self, moment: Moment) -> Moments:
         encode = self.tokenizer.encode
-        pairs = [passes.Pair.of(encode(pair.english), encode(pair.spanish)) for pair in self.gold]
-        found = translate_ids(self.model, [pairs[n].source[:-1] for n in self.shown], Options(beam=1, alternatives=0))
-        traces = [passes.trace(self.model, self.tokenizer, pair, gold.english)
-                  for pair, gold in zip(pairs, self.gold, strict=True)]
-        errors = np.stack([head_scores(traces, self.gold, reading) for reading in READINGS])
+        pairs = [
+            passes.Pair.of(encode(pair.english), encode(pair.spanish))
+            for pair in self.gold
+        ]
+        found = translate_ids(
+            self.model,
+            [pairs[n].source[:-1] for n in self.shown],
+            Options(beam=1, alternatives=0),
+        )
+        traces = [
+            passes.trace(self.model, self.tokenizer, pair, gold.english)
+            for pair, gold in zip(pairs, self.gold, strict=True)
+        ]
+        errors = np.stack(
+            [head_scores(traces, self.gold, reading) for reading in READINGS]
+        )
         courses = tuple(
-            Course(self.gold[n].english, self.gold[n].spanish, traces[n].source, traces[n].target, traces[n].predicted,
-                   (self.tokenizer.decode(best.tokens),), _maps(traces[n]))
-            for n, (best, *_) in zip(self.shown, found, strict=True))
+            Course(
+                self.gold[n].english,
+                self.gold[n].spanish,
+                traces[n].source,
+                traces[n].target,
+                traces[n].predicted,
+                (self.tokenizer.decode(best.tokens),),
+                _maps(traces[n]),
+            )
+            for n, (best, *_) in zip(self.shown, found, strict=True)
+        )
         return Moments((moment,), courses, errors[None].astype(np.float32))
 
 
 def _writes(tokenizer: Tokenizer, pair: Gold) -> bool:
     """Tell whether a vocabulary makes the words of a pair that its links count."""
-    return all(tuple(word for word, _ in grouped(tokenizer.pieces(tokenizer.encode(text)))) == wanted
-               for text, wanted in ((pair.english, pair.source), (pair.spanish, pair.target)))
+    return all(
+        tuple(word for word, _ in grouped(tokenizer.pieces(tokenizer.encode(text))))
+        == wanted
+        for text, wanted in ((pair.english, pair.source), (pair.spanish, pair.target))
+    )
 
 
 def _maps(trace: Trace) -> dict[str, np.ndarray]:
     """Return the maps of a trace as bytes, with an axis of one moment."""
-    return {stack: np.rint(255 * maps[None]).astype(np.uint8)
-            for stack in STACKS if (maps := trace.of(stack).probabilities).size}
+    return {
+        stack: np.rint(255 * maps[None]).astype(np.uint8)
+        for stack in STACKS
+        if (maps := trace.of(stack).probabilities).size
+    }
 
 
 def _first(kept: Moments, count: int) -> Moments:
     """Return the first moments alone."""
-    courses = tuple(replace(one, translations=one.translations[:count],
-                            maps={stack: maps[:count] for stack, maps in one.maps.items()}) for one in kept.courses)
+    courses = tuple(
+        replace(
+            one,
+            translations=one.translations[:count],
+            maps={stack: maps[:count] for stack, maps in one.maps.items()},
+        )
+        for one in kept.courses
+    )
     return Moments(kept.moments[:count], courses, kept.errors[:count])
 
 
 def _joined(kept: Moments, taken: Moments) -> Moments:
     """Put a moment behind those before it."""
-    courses = tuple(replace(a, translations=a.translations + b.translations,
-                            maps={stack: np.concatenate((maps, b.maps[stack])) for stack, maps in a.maps.items()})
-                    for a, b in zip(kept.courses, taken.courses, strict=True))
-    return Moments(kept.moments + taken.moments, courses, np.concatenate((kept.errors, taken.errors)))
+    courses = tuple(
+        replace(
+            a,
+            translations=a.translations + b.translations,
+            maps={
+                stack: np.concatenate((maps, b.maps[stack]))
+                for stack, maps in a.maps.items()
+            },
+        )
+        for a, b in zip(kept.courses, taken.courses, strict=True)
+    )
+    return Moments(
+        kept.moments + taken.moments,
+        courses,
+        np.concatenate((kept.errors, taken.errors)),
+    )

@@ -17,7 +17,9 @@ class Bare(Residual):
     """A sub-layer to which nothing is added: it answers Sublayer(LayerNorm(x)), or LayerNorm(Sublayer(x))."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        answer = dropout(sublayer(self.norm(x) if self.order == "pre" else x), self.p, self.training)
+        answer = dropout(
+            sublayer(self.norm(x) if self.order == "pre" else x), self.p, self.training
+        )
         return answer if self.order == "pre" else self.norm(answer)
 
 
@@ -41,7 +43,9 @@ class Unscaled(Attention):
 class Unmasked(Attention):
     """The decoder's self-attention, which in training sees the pieces that it is to predict."""
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, *others: object, **named: object) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *others: object, **named: object
+    ) -> Tensor:
         return super().forward(x, None, *others, **named)  # type: ignore[arg-type]
 
 
@@ -81,9 +85,12 @@ def transformer(config: Config, without: str = "") -> Transformer:
     elif without == "positions":
         model.embedding.positions.zero_()
     elif without == "mask":
-        _become([layer.self_attention for layer in layers[config.n_layers:]], Unmasked)
+        _become([layer.self_attention for layer in layers[config.n_layers :]], Unmasked)
     elif without == "scaling":
-        _become([module for module in model.modules() if isinstance(module, Attention)], Unscaled)
+        _become(
+            [module for module in model.modules() if isinstance(module, Attention)],
+            Unscaled,
+        )
     elif without not in ("", "heads", "smoothing", "tying"):
         raise ValueError(f"there is no part {without!r} to take away")
     return model
@@ -94,7 +101,11 @@ def depths(task: Task, batch: list[Any], device: torch.device) -> tuple[float, .
     task.model.eval().zero_grad(set_to_none=True)
     (task.loss(task.model, batch, device) / task.weight(batch)).backward()
     model: Any = task.model
-    norms = [nn.utils.get_total_norm([p.grad for p in layer.parameters() if p.grad is not None])
-             for layer in (*model.encoder.layers, *model.decoder.layers)]
+    norms = [
+        nn.utils.get_total_norm(
+            [p.grad for p in layer.parameters() if p.grad is not None]
+        )
+        for layer in (*model.encoder.layers, *model.decoder.layers)
+    ]
     model.zero_grad(set_to_none=True)
     return tuple(float(f"{float(norm):.4g}") for norm in norms)

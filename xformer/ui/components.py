@@ -19,15 +19,22 @@ from starlette.routing import Route
 from xformer.figures.templates import fill
 from xformer.strings import ASSETS, Language, of_parts
 
-PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
+# Python's brings the script that draws
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = {path.name: path for path in (*ASSETS.glob("*.js"), *of_parts("*.js"))}
 STYLES = [ASSETS / "style.css", *of_parts("*.css")]
-VERSION = hashlib.sha256(b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))).hexdigest()[:12]
-FUNCTIONS = re.findall(r"^export (?:async )?function (\w+)", SCRIPTS["page.js"].read_text(encoding="utf-8"),
-                       re.MULTILINE)
+VERSION = hashlib.sha256(
+    b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))
+).hexdigest()[:12]
+FUNCTIONS = re.findall(
+    r"^export (?:async )?function (\w+)",
+    SCRIPTS["page.js"].read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
-TRANSPORT = '<div class="transport" role="group"></div><div class="drawing"></div>'  # of `canvas`: buttons, a picture
+# of `canvas`: buttons, a picture
+TRANSPORT = '<div class="transport" role="group"></div><div class="drawing"></div>'
 
 
 def script(name: str, *first: Any) -> str:
@@ -42,8 +49,14 @@ def script(name: str, *first: Any) -> str:
     return f"async (...values) => (await {_module('page.js')}).{name}({given}...values)"
 
 
-def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
-           files: Sequence[str] = FILES) -> gr.HTML:
+def canvas(
+    script: str,
+    template: str,
+    name: str,
+    value: Any = None,
+    save: Language | None = None,
+    files: Sequence[str] = FILES,
+) -> gr.HTML:
     """A component that one of SCRIPTS draws from its value, and that may trigger events of its own.
 
     save: the language of the toolbar above it, which saves it from the browser, by assets/save.js, as each of `files`,
@@ -52,7 +65,12 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
     """
     if save is not None:
         template = fill("toolbar.tools", save, files=files) + template
-    return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
+    return gr.HTML(
+        value,
+        html_template=template,
+        elem_classes=name.split(),
+        js_on_load=_loader(script),
+    )
 
 
 def _loader(script: str) -> str:
@@ -60,9 +78,17 @@ def _loader(script: str) -> str:
 
     Gradio gives the component those events that this text names.
     """
-    events = sorted(set(re.findall(r"\btrigger\(('\w+')", SCRIPTS[script].read_text(encoding="utf-8"))))
-    begun = (f"Promise.all([{_module(script)}, {_module('shared.js')}])"
-             ".then(([module, {latest}]) => module.default({element, props, trigger: latest(trigger), watch}))")
+    events = sorted(
+        set(
+            re.findall(
+                r"\btrigger\(('\w+')", SCRIPTS[script].read_text(encoding="utf-8")
+            )
+        )
+    )
+    begun = (
+        f"Promise.all([{_module(script)}, {_module('shared.js')}])"
+        ".then(([module, {latest}]) => module.default({element, props, trigger: latest(trigger), watch}))"
+    )
     return f"/* events: {' '.join(events)} */ {_module('state.js')}.then(({{loading}}) => loading({begun}))"
 
 
@@ -87,12 +113,18 @@ def small_maps(language: Language, below: str = "") -> gr.HTML:
 
 def download(name: str, content: bytes) -> dict[str, Any]:
     """A file for assets/download.js. The same file twice is a new value, so it is offered again."""
-    return {"name": name, "data": base64.b64encode(content).decode("ascii"), "made": time.time()}
+    return {
+        "name": name,
+        "data": base64.b64encode(content).decode("ascii"),
+        "made": time.time(),
+    }
 
 
 def plotly_script(request: Request) -> FileResponse:
     """Plotly's script, for assets/plot.js; the address does not tell its folder on this machine."""
-    return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+    return FileResponse(
+        PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"}
+    )
 
 
 def component_script(request: Request) -> FileResponse:
@@ -102,10 +134,15 @@ def component_script(request: Request) -> FileResponse:
     path = SCRIPTS.get(name)
     if path is None or address(name) != f"/scripts/{VERSION}/{folder}/{name}":
         raise HTTPException(404)
-    return FileResponse(path, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+    return FileResponse(
+        path, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"}
+    )
 
 
-ROUTES = [Route("/plotly.js", plotly_script), Route("/scripts/{version}/{folder:path}/{name}", component_script)]
+ROUTES = [
+    Route("/plotly.js", plotly_script),
+    Route("/scripts/{version}/{folder:path}/{name}", component_script),
+]
 
 
 def figure(drawn: Any) -> dict[str, str] | None:

@@ -29,7 +29,8 @@ C = TypeVar("C", bound=gr.components.Component)
 class Kind:
     """What a control may hold: its default, its limits, and how it is read from an address."""
 
-    default: Any  # the value of a control that the address does not name, as a dataclass of each kind declares it
+    # the value of a control that the address does not name, as a dataclass of each kind declares it
+    default: Any
 
     def read(self, key: str, value: str) -> Any:
         """Read the value that an address gives, as the component has it; raises UserError for nonsense."""
@@ -54,7 +55,14 @@ class OneOf(Kind):
     def read(self, key: str, value: str) -> str:
         value = FORMER.get((key, value), value)
         if value not in self.options:
-            raise UserError(Message.of("address_choice", key=key, value=value[:40], options=", ".join(self.options)))
+            raise UserError(
+                Message.of(
+                    "address_choice",
+                    key=key,
+                    value=value[:40],
+                    options=", ".join(self.options),
+                )
+            )
         return value
 
 
@@ -78,12 +86,24 @@ class Whole(Kind):
     step: int = 1
 
     def read(self, key: str, value: str) -> int:
-        if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS and int(value) in range(
-                self.least, self.most + 1, self.step):
+        if (
+            value.isascii()
+            and value.isdigit()
+            and len(value) <= MOST_DIGITS
+            and int(value) in range(self.least, self.most + 1, self.step)
+        ):
             return int(value)
-        limits = {"key": key, "value": value[:40], "least": self.least, "most": self.most}
-        raise UserError(Message.of("address_number", **limits) if self.step == 1 else
-                        Message.of("address_step", **limits, step=self.step))
+        limits = {
+            "key": key,
+            "value": value[:40],
+            "least": self.least,
+            "most": self.most,
+        }
+        raise UserError(
+            Message.of("address_number", **limits)
+            if self.step == 1
+            else Message.of("address_step", **limits, step=self.step)
+        )
 
     def properties(self) -> dict[str, Any]:
         return {"minimum": self.least, "maximum": self.most, "step": self.step}
@@ -112,12 +132,23 @@ class Real(Kind):
         except ValueError:
             number = math.nan
         if not self.least <= number <= self.most:
-            raise UserError(Message.of("address_real", key=key, value=value[:40], least=f"{self.least:g}",
-                                       most=f"{self.most:g}"))
+            raise UserError(
+                Message.of(
+                    "address_real",
+                    key=key,
+                    value=value[:40],
+                    least=f"{self.least:g}",
+                    most=f"{self.most:g}",
+                )
+            )
         return number
 
     def properties(self) -> dict[str, Any]:
-        return {"minimum": self.least, "maximum": self.most, **({} if self.step is None else {"step": self.step})}
+        return {
+            "minimum": self.least,
+            "maximum": self.most,
+            **({} if self.step is None else {"step": self.step}),
+        }
 
 
 @dataclass(frozen=True)
@@ -130,11 +161,21 @@ class Several(Kind):
 
     def read(self, key: str, value: str) -> list[int]:
         try:
-            chosen = [Whole(0, 0, self.most).read(key, name) for name in value.split(",")]
+            chosen = [
+                Whole(0, 0, self.most).read(key, name) for name in value.split(",")
+            ]
         except UserError:
             chosen = []
         if not chosen or len(chosen) > self.count or len(set(chosen)) < len(chosen):
-            raise UserError(Message.of("address_several", key=key, value=value[:40], count=self.count, most=self.most))
+            raise UserError(
+                Message.of(
+                    "address_several",
+                    key=key,
+                    value=value[:40],
+                    count=self.count,
+                    most=self.most,
+                )
+            )
         return chosen
 
     def properties(self) -> dict[str, Any]:
@@ -160,7 +201,11 @@ class OneHead(Heads):
 
     def read(self, key: str, value: str) -> str:
         head = _head(value)  # which older links spell otherwise
-        return str(head) if head in self.options else OneOf((*map(str, self.options),), "").read(key, value)
+        return (
+            str(head)
+            if head in self.options
+            else OneOf((*map(str, self.options),), "").read(key, value)
+        )
 
 
 @dataclass(frozen=True)
@@ -173,7 +218,14 @@ class SomeHeads(Heads):
     def read(self, key: str, value: str) -> list[str]:
         heads = [_head(name) for name in value.split(",") if name or not self.none]
         if not {*heads} <= {*self.options}:
-            raise UserError(Message.of("address_some", key=key, value=value[:40], example=str(self.options[-1])))
+            raise UserError(
+                Message.of(
+                    "address_some",
+                    key=key,
+                    value=value[:40],
+                    example=str(self.options[-1]),
+                )
+            )
         return list(dict.fromkeys(map(str, heads)))
 
 
@@ -186,33 +238,49 @@ class Words(Kind):
 
     def read(self, key: str, value: str) -> str:
         if len(value) > self.longest:
-            raise UserError(Message.of("address_long", key=key, characters=len(value), limit=self.longest))
+            raise UserError(
+                Message.of(
+                    "address_long", key=key, characters=len(value), limit=self.longest
+                )
+            )
         return value
 
 
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
     """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
+
     def kind(service: TranslationService, _: Values) -> OneHead:
         heads = every_head(service)
         best = service.best_head
         labels = tuple(head_label(head, language) for head in heads)
         return OneHead(heads, labels, str(best) if best in heads else None)
+
     return kind
 
 
-def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
+def some_heads(
+    language: Language, stack: str = ""
+) -> Callable[[TranslationService, Values], SomeHeads]:
     """Make the kind of a control that holds any heads of a model; stack: the key of the control that names it."""
+
     def kind(service: TranslationService, so_far: Values) -> SomeHeads:
         heads = every_head(service, *([so_far[stack]] if stack else []))
         label = place if stack else head_label
-        return SomeHeads(heads, tuple(label(head, language) for head in heads), none=bool(stack))
+        return SomeHeads(
+            heads, tuple(label(head, language) for head in heads), none=bool(stack)
+        )
+
     return kind
 
 
 def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
     """List every head of a model, or of some of its stacks."""
     info = service.info
-    return tuple(head for stack in stacks or STACKS for head in Head.every(stack, info.layers(stack), info.n_heads))
+    return tuple(
+        head
+        for stack in stacks or STACKS
+        for head in Head.every(stack, info.layers(stack), info.n_heads)
+    )
 
 
 def head_label(head: Head, language: Language) -> str:
@@ -243,7 +311,8 @@ class Control:
 
     key: str
     kind: Callable[[TranslationService, Values], Kind]
-    component: Any  # of Gradio, which makes the methods that listen to events at run time
+    # of Gradio, which makes the methods that listen to events at run time
+    component: Any
     properties: Callable[[Values], dict[str, Any]]
     always: bool
     made_with: dict[str, Any]  # the properties that the component has from the start
@@ -251,7 +320,11 @@ class Control:
     def update(self, service: TranslationService, values: Values) -> dict[str, Any]:
         """Set the component to its value, and to the properties in which it differs from when it was made."""
         wanted = {**self.kind(service, values).properties(), **self.properties(values)}
-        changed = {name: value for name, value in wanted.items() if value != self.made_with.get(name, value)}
+        changed = {
+            name: value
+            for name, value in wanted.items()
+            if value != self.made_with.get(name, value)
+        }
         return gr.update(**changed, value=_own(values[self.key]))
 
 
@@ -266,9 +339,16 @@ class Controls(dict[str, Control]):
         super().__init__()
         self.service = service
 
-    def add(self, key: str, kind: Kind | Callable[[TranslationService, Values], Kind], make: Callable[..., C], *,
-            properties: Callable[[Values], dict[str, Any]] = lambda values: {}, always: bool = False,
-            **fixed: Any) -> C:
+    def add(
+        self,
+        key: str,
+        kind: Kind | Callable[[TranslationService, Values], Kind],
+        make: Callable[..., C],
+        *,
+        properties: Callable[[Values], dict[str, Any]] = lambda values: {},
+        always: bool = False,
+        **fixed: Any,
+    ) -> C:
         """Declare a control and make its component.
 
         key: its name in the address and in handlers. kind: what it may hold; or a function of the model and the values
@@ -277,12 +357,18 @@ class Controls(dict[str, Control]):
         widths). properties: what more of the component depends on the values of this control and others. always: the
         address names it even where it has its default.
         """
-        of: Callable[[TranslationService, Values], Kind] = kind if callable(kind) else lambda service, so_far: kind
+        of: Callable[[TranslationService, Values], Kind] = (
+            kind if callable(kind) else lambda service, so_far: kind
+        )
         defaults = self.defaults(self.service)
         wanted = of(self.service, defaults)
-        made_with = {name: value for name, value in (
-            {**wanted.properties(), **properties({**defaults, key: wanted.default})}).items()
-            if name in signature(make).parameters}
+        made_with = {
+            name: value
+            for name, value in (
+                {**wanted.properties(), **properties({**defaults, key: wanted.default})}
+            ).items()
+            if name in signature(make).parameters
+        }
         component = make(value=_own(wanted.default), **{**made_with, **fixed})
         self.include({key: Control(key, of, component, properties, always, made_with)})
         return component
@@ -298,20 +384,34 @@ class Controls(dict[str, Control]):
         """List components by their keys, all if none are given, as inputs and outputs of handlers."""
         return {key: self[key].component for key in keys or self}
 
-    def kinds(self, service: TranslationService, values: Values | None = None) -> dict[str, Kind]:
+    def kinds(
+        self, service: TranslationService, values: Values | None = None
+    ) -> dict[str, Kind]:
         """List the kind of each control, for a model and the values of the controls; their defaults if not given."""
-        return {key: kind for key, kind, _ in self._each(service, lambda key, kind: kind.default if values is None
-                                                         else values[key])}
+        return {
+            key: kind
+            for key, kind, _ in self._each(
+                service,
+                lambda key, kind: kind.default if values is None else values[key],
+            )
+        }
 
     def defaults(self, service: TranslationService) -> dict[str, Any]:
         """List what the controls hold where an address says nothing."""
-        return {key: value for key, _, value in self._each(service, lambda key, kind: kind.default)}
+        return {
+            key: value
+            for key, _, value in self._each(service, lambda key, kind: kind.default)
+        }
 
     def asked(self, service: TranslationService, values: Values) -> bool:
         """Whether an address asks something of them: one holds something else than its default."""
-        return any(values[key] != default for key, default in self.defaults(service).items())
+        return any(
+            values[key] != default for key, default in self.defaults(service).items()
+        )
 
-    def read(self, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
+    def read(
+        self, service: TranslationService, query: Mapping[str, str]
+    ) -> tuple[dict[str, Any], list[Message]]:
         """Read what the controls hold for an address, made by this page or by hand; and what of it is nonsense.
 
         Nonsense is passed over: such a control has its default.
@@ -329,20 +429,38 @@ class Controls(dict[str, Control]):
 
         return {key: value for key, _, value in self._each(service, read)}, problems
 
-    def updates(self, service: TranslationService, values: Values) -> dict[Any, dict[str, Any]]:
+    def updates(
+        self, service: TranslationService, values: Values
+    ) -> dict[Any, dict[str, Any]]:
         """Set each component, for a model and the values that `read` gave."""
-        return {control.component: control.update(service, values) for control in self.values()}
+        return {
+            control.component: control.update(service, values)
+            for control in self.values()
+        }
 
     def left_out(self, service: TranslationService) -> str:
         """List every key with the value that the address leaves out, as JSON for `write` in assets/page.js."""
         defaults = self.defaults(service)
         kinds = self.kinds(service)
-        longer = {key: most for key, kind in kinds.items() if (most := getattr(kind, "longest", 0)) > LONGEST}
-        return json.dumps({"longest": LONGEST, "longer": longer, "left_out": {
-            key: "" if control.always else written(defaults[key]) for key, control in self.items()}})
+        longer = {
+            key: most
+            for key, kind in kinds.items()
+            if (most := getattr(kind, "longest", 0)) > LONGEST
+        }
+        return json.dumps(
+            {
+                "longest": LONGEST,
+                "longer": longer,
+                "left_out": {
+                    key: "" if control.always else written(defaults[key])
+                    for key, control in self.items()
+                },
+            }
+        )
 
-    def _each(self, service: TranslationService, value_of: Callable[[str, Kind], Any]
-              ) -> Iterator[tuple[str, Kind, Any]]:
+    def _each(
+        self, service: TranslationService, value_of: Callable[[str, Kind], Any]
+    ) -> Iterator[tuple[str, Kind, Any]]:
         so_far: dict[str, Any] = {}
         for key, control in self.items():
             kind = control.kind(service, so_far)
@@ -382,7 +500,11 @@ def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
         if not isinstance(update, dict):
             steps[1][component] = update
             continue
-        if properties := {name: value for name, value in update.items() if name not in ("value", "__type__")}:
+        if properties := {
+            name: value
+            for name, value in update.items()
+            if name not in ("value", "__type__")
+        }:
             steps[0][component] = gr.update(**properties)
         if "value" in update:
             steps[1][component] = update["value"]

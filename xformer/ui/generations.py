@@ -17,7 +17,11 @@ def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
     """Lend the model of a generation; raises UserError where it cannot be had, or is not what its name says."""
     with models.lease(name) as service:
         info = service.info
-        kind = f"{info.norm}-norm" if info.architecture == "transformer" else info.architecture
+        kind = (
+            f"{info.norm}-norm"
+            if info.architecture == "transformer"
+            else info.architecture
+        )
         if kind != name:
             raise UserError(Message.of("gen_other", name=name, kind=kind))
         yield service
@@ -26,7 +30,9 @@ def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
 def kept_moment(service: TranslationService) -> Moment | None:
     """Return the moment of the training whose weights were kept; None where it was not noted."""
     try:
-        step, seen, minutes, done = (service.metrics[name] for name in ("step", "seen", "minutes", "done"))
+        step, seen, minutes, done = (
+            service.metrics[name] for name in ("step", "seen", "minutes", "done")
+        )
         return Moment(int(step), 60 * float(minutes), int(seen), float(done))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None

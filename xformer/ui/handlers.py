@@ -30,7 +30,11 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 # The properties of most listeners: no endpoint of the API, and no progress shown. No other component may show the
 # progress either: at the beginning and the end of every call, Gradio would read that component again, with all that is
 # inside it.
-QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
+QUIET: dict[str, Any] = {
+    "api_visibility": "private",
+    "show_progress": "hidden",
+    "show_progress_on": [],
+}
 # Of those that draw what controls say: while one answers, only the latest of further changes is kept.
 LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 # The properties of listeners that only draw: they bypass Gradio's queue, which takes 60 ms. (Gradio then sends no
@@ -46,7 +50,8 @@ OFF = gr.update(interactive=False)
 MODEL = "page_model"
 TAB = "open_tab"
 PROBLEM = "problem"  # the name of an answer that is shown in the listener's `problem`
-WAITING = "no_trace"  # a translation that is missing is no error: at first one is under way
+# a translation that is missing is no error: at first one is under way
+WAITING = "no_trace"
 REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
 
 
@@ -55,17 +60,21 @@ def needs(**messages: str) -> Callable[[Handler], Handler]:
 
     Missing is None, an empty list, and a text without a letter in it.
     """
+
     def declare(handler: Handler) -> Handler:
         handler.needs = messages  # type: ignore[attr-defined]
         return handler
+
     return declare
 
 
 def refused(**values: Any) -> Callable[[Handler], Handler]:
     """Declare the answer of a handler where it fails, besides the problem: @refused(picture=None) empties a picture."""
+
     def declare(handler: Handler) -> Handler:
         handler.refused = values  # type: ignore[attr-defined]
         return handler
+
     return declare
 
 
@@ -79,9 +88,18 @@ def end(_: Any, language: Language, *, halt: Event | None) -> dict[str, Any]:
 def number_of(event: Any, name: str) -> int:
     """Return a whole number that a script sends with an event. Raises UserError where it sends none."""
     value = getattr(event, name, None)
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+    if (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isdigit()
+        and len(value) < 10
+    ):
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e9 < value < 1e9:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not -1e9 < value < 1e9
+    ):
         raise UserError(Message.of("error_event", name=name, value=str(value)[:40]))
     return int(value)
 
@@ -101,7 +119,8 @@ class InOrder:
     def __init__(self) -> None:
         self._lock = Lock()
         self._running = Counter[str]()  # calls of each session that has one
-        self._shown = dict[str, float]()  # by session, when the latest of what was answered was asked for
+        # by session, when the latest of what was answered was asked for
+        self._shown = dict[str, float]()
 
     @contextmanager
     def call(self) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
@@ -118,7 +137,9 @@ class InOrder:
                     del self._running[session]
                     self._shown.pop(session, None)
 
-    def _left(self, session: str, asked: float, answer: dict[str, Any]) -> dict[str, Any]:
+    def _left(
+        self, session: str, asked: float, answer: dict[str, Any]
+    ) -> dict[str, Any]:
         with self._lock:
             if asked < self._shown.get(session, asked):
                 return {}
@@ -131,19 +152,28 @@ class InOrder:
 class Ask:
     """Makes listeners for one page: a handler is called with a service, the page's language, and inputs by name."""
 
-    lease: Callable[[str], AbstractContextManager[Any]]  # a service, by the name of a model
+    # a service, by the name of a model
+    lease: Callable[[str], AbstractContextManager[Any]]
     language: Language
     model: gr.Textbox | gr.Radio | None = None  # holds the name of the page's model
     tab: gr.Textbox | None = None  # holds the id of the open tab
 
     @classmethod
-    def always(cls, service: Any, language: Language, tab: gr.Textbox | None = None) -> Ask:
+    def always(
+        cls, service: Any, language: Language, tab: gr.Textbox | None = None
+    ) -> Ask:
         """Listeners that all use one service."""
         return cls(lambda name: nullcontext(service), language, tab=tab)
 
-    def __call__(self, handler: Callable[..., Any], inputs: Mapping[str, Any] | None = None,
-                 outputs: Mapping[str, Any] | None = None, problem: gr.HTML | None = None, only_in: str | None = None,
-                 **fixed: Any) -> dict[str, Any]:
+    def __call__(
+        self,
+        handler: Callable[..., Any],
+        inputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        problem: gr.HTML | None = None,
+        only_in: str | None = None,
+        **fixed: Any,
+    ) -> dict[str, Any]:
         """`fn`, `inputs` and `outputs` of a listener that calls handler(service, language, **inputs, **fixed).
 
         outputs: the components that its answer may set, by name. problem: where a refusal is said, or what the answer
@@ -153,19 +183,35 @@ class Ask:
         inputs = dict(inputs or {})
         outputs = dict(outputs or {})
         special = _special(handler, {*inputs, *fixed})
-        added = {name: component for name, component in ((MODEL, self.model), (TAB, self.tab if only_in else None))
-                 if component is not None}
-        targets = [*dict.fromkeys([*outputs.values(), *([] if problem is None else [problem])])]
+        added = {
+            name: component
+            for name, component in (
+                (MODEL, self.model),
+                (TAB, self.tab if only_in else None),
+            )
+            if component is not None
+        }
+        targets = [
+            *dict.fromkeys([*outputs.values(), *([] if problem is None else [problem])])
+        ]
 
         def placed(answer: dict[str, Any]) -> Any:
             """Give gradio a value for each of the outputs."""
             values = {}
             if problem is None and REFUSAL in answer:
-                (gr.Info if isinstance(answer[REFUSAL], Waits) else gr.Warning)(escape(answer[REFUSAL]))
+                (gr.Info if isinstance(answer[REFUSAL], Waits) else gr.Warning)(
+                    escape(answer[REFUSAL])
+                )
             said = _said(answer)
             if problem is not None and PROBLEM in said:
                 values[problem] = said[PROBLEM]
-            values.update({outputs[name]: value for name, value in said.items() if name != PROBLEM})
+            values.update(
+                {
+                    outputs[name]: value
+                    for name, value in said.items()
+                    if name != PROBLEM
+                }
+            )
             each = [values.get(component, gr.skip()) for component in targets]
             return each[0] if len(each) == 1 else each
 
@@ -176,9 +222,14 @@ class Ask:
             model = named.pop(MODEL, None)
             tab = named.pop(TAB, None)
             here = only_in is None or tab == only_in
-            told = self._answers(handler, model or "", {**named, **fixed}) if here else iter(())
+            told = (
+                self._answers(handler, model or "", {**named, **fixed})
+                if here
+                else iter(())
+            )
             with in_order.call() as left:
-                yield placed(left(next(told, {})))  # Gradio empties the outputs of a generator that gives nothing
+                # Gradio empties the outputs of a generator that gives nothing
+                yield placed(left(next(told, {})))
                 for one in told:
                     yield placed(left(one))
 
@@ -188,22 +239,41 @@ class Ask:
 
         called: Any = answers if isgeneratorfunction(handler) else answer
         called.__name__ = handler.__name__
-        called.__annotations__ = {name: ANNOTATED[name] for name in special if name in ANNOTATED}
-        called.__signature__ = Signature([
-            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=DEFAULTS.get(name, Parameter.empty))
-            for name in (*added, *inputs, *special)])
-        return {"fn": called, "inputs": [*added.values(), *inputs.values()], "outputs": targets}
+        called.__annotations__ = {
+            name: ANNOTATED[name] for name in special if name in ANNOTATED
+        }
+        called.__signature__ = Signature(
+            [
+                Parameter(
+                    name,
+                    Parameter.POSITIONAL_OR_KEYWORD,
+                    default=DEFAULTS.get(name, Parameter.empty),
+                )
+                for name in (*added, *inputs, *special)
+            ]
+        )
+        return {
+            "fn": called,
+            "inputs": [*added.values(), *inputs.values()],
+            "outputs": targets,
+        }
 
-    def answers(self, handler: Callable[..., Any], model: str = "", **named: Any) -> Iterator[dict[str, Any]]:
+    def answers(
+        self, handler: Callable[..., Any], model: str = "", **named: Any
+    ) -> Iterator[dict[str, Any]]:
         """Answer as a listener does, by name and with the problem: once, or as often as a generator does."""
         return map(_said, self._answers(handler, model, named))
 
-    def answer(self, handler: Callable[..., Any], model: str = "", **named: Any) -> dict[str, Any]:
+    def answer(
+        self, handler: Callable[..., Any], model: str = "", **named: Any
+    ) -> dict[str, Any]:
         """Give the last, or only, of the answers."""
         *_, last = self.answers(handler, model, **named)
         return last
 
-    def _answers(self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _answers(
+        self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]
+    ) -> Iterator[dict[str, Any]]:
         language = self.language
         try:
             require(handler, named)
@@ -217,7 +287,10 @@ class Ask:
                     for part in answer:
                         yield {PROBLEM: "", **part}
         except Exception as error:
-            yield {**getattr(handler, "refused", {}), REFUSAL: sentence(error, language)}
+            yield {
+                **getattr(handler, "refused", {}),
+                REFUSAL: sentence(error, language),
+            }
 
 
 class Waits(str):
@@ -235,11 +308,14 @@ def sentence(error: Exception, language: Language) -> str:
 
 def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Turn a refusal, if the answer is one, into a problem."""
+
     def said(value: Any) -> str:
         return notice([value], "waiting" if isinstance(value, Waits) else "error")
 
-    return {PROBLEM if name == REFUSAL else name: said(value) if name == REFUSAL else value
-            for name, value in answer.items()}
+    return {
+        PROBLEM if name == REFUSAL else name: said(value) if name == REFUSAL else value
+        for name, value in answer.items()
+    }
 
 
 def require(handler: Callable[..., Any], named: Mapping[str, Any]) -> None:
@@ -250,17 +326,29 @@ def require(handler: Callable[..., Any], named: Mapping[str, Any]) -> None:
 
 
 def _missing(value: Any) -> bool:
-    return value is None or (not value.strip() if isinstance(value, str) else isinstance(value, list) and not value)
+    return value is None or (
+        not value.strip()
+        if isinstance(value, str)
+        else isinstance(value, list) and not value
+    )
 
 
 def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:
     """List the parameters that gradio fills in; raises TypeError where the others are not those that are given."""
     _, _, *parameters = signature(handler).parameters.values()
-    named = {one.name: one for one in parameters if one.kind is not Parameter.VAR_KEYWORD}
+    named = {
+        one.name: one for one in parameters if one.kind is not Parameter.VAR_KEYWORD
+    }
     special = [name for name in (*ANNOTATED, *DEFAULTS) if name in named]
-    lacking = {name for name, one in named.items() if one.default is Parameter.empty} - given - {*special}
+    lacking = (
+        {name for name, one in named.items() if one.default is Parameter.empty}
+        - given
+        - {*special}
+    )
     unknown = given - {*named} if len(named) == len(parameters) else set()
     if lacking or unknown:
-        raise TypeError(f"the listener of {handler.__name__} lacks the inputs {sorted(lacking)}, and gives it "
-                        f"{sorted(unknown)} that it does not take")
+        raise TypeError(
+            f"the listener of {handler.__name__} lacks the inputs {sorted(lacking)}, and gives it "
+            f"{sorted(unknown)} that it does not take"
+        )
     return special

@@ -31,10 +31,19 @@ def no_maps(service: TranslationService, stack: str) -> str:
     return "no_maps_stack" if service.info.layers("cross") else "no_maps_model"
 
 
-def open_layer(service: TranslationService, language: Language, stack: str, layer: int) -> dict[str, Any]:
+def open_layer(
+    service: TranslationService, language: Language, stack: str, layer: int
+) -> dict[str, Any]:
     """Open the Attention tab at a stack and layer, one head at a time: values of `Page.tabs`, `Page.tab` and
     controls there."""
     so_far = {"stack": stack}
-    return {"tabs": gr.Tabs(selected=TAB), "tab": TAB, "stack": stack, "show": "head",
-            "layer": min(layer, layer_of(service, so_far).most),
-            "heads": gr.update(**some_heads(language, "stack")(service, so_far).properties(), value=[])}
+    return {
+        "tabs": gr.Tabs(selected=TAB),
+        "tab": TAB,
+        "stack": stack,
+        "show": "head",
+        "layer": min(layer, layer_of(service, so_far).most),
+        "heads": gr.update(
+            **some_heads(language, "stack")(service, so_far).properties(), value=[]
+        ),
+    }

@@ -21,9 +21,16 @@ from xformer.ui.tabs import Listener, Page, View
 class Layout(dict[str, Any]):
     """Components by name: those laid out here, and what the page shares with all its tabs."""
 
-    def __init__(self, page: Page, tab: str | None = None, ask: Ask | None = None) -> None:
+    def __init__(
+        self, page: Page, tab: str | None = None, ask: Ask | None = None
+    ) -> None:
         """tab: the id of the tab that it stands in. ask: makes its listeners, `page.ask` if not given."""
-        super().__init__(trace=page.trace, translation=page.translation, lock=page.lock, spanish=page.spanish)
+        super().__init__(
+            trace=page.trace,
+            translation=page.translation,
+            lock=page.lock,
+            spanish=page.spanish,
+        )
         self.page = page
         self.tab = tab
         self.ask = ask or page.ask
@@ -31,29 +38,67 @@ class Layout(dict[str, Any]):
         self.say = page.language.say
         self.html = page.language.html
         self.controls = Controls(page.service)
-        self.opened: Any = page.opened.get(tab or "")  # a box whose text changes when it comes into sight
+        # a box whose text changes when it comes into sight
+        self.opened: Any = page.opened.get(tab or "")
         self.views: dict[str, View] = {}
 
-    def control(self, key: str, kind: Kind | Callable[[Any, Values], Kind], make: Callable[..., Any], text: str = "",
-                info: str = "", **how: Any) -> Any:
+    def control(
+        self,
+        key: str,
+        kind: Kind | Callable[[Any, Values], Kind],
+        make: Callable[..., Any],
+        text: str = "",
+        info: str = "",
+        **how: Any,
+    ) -> Any:
         """Declare a control, as `Controls.add` does; -> its component. text: the key of its label, if that is not its
         own. info: the key of what is said below the label."""
-        said = {"label": self.say(text or key), **({"info": self.say(info)} if info else {})}
+        said = {
+            "label": self.say(text or key),
+            **({"info": self.say(info)} if info else {}),
+        }
         self[key] = self.controls.add(key, kind, make, **{**said, **how})
         return self[key]
 
-    def choice(self, key: str, options: Iterable[str], default: str, each: str, text: str = "",
-               make: Callable[..., Any] = gr.Radio, **how: Any) -> Any:
+    def choice(
+        self,
+        key: str,
+        options: Iterable[str],
+        default: str,
+        each: str,
+        text: str = "",
+        make: Callable[..., Any] = gr.Radio,
+        **how: Any,
+    ) -> Any:
         """Declare a control that holds one of some names. each: the key of the text of a name, with {} for the name."""
         labels = self.language.choices(each, options)
-        return self.control(key, OneOf((*options,), default), make, text, choices=labels, **how)
+        return self.control(
+            key, OneOf((*options,), default), make, text, choices=labels, **how
+        )
 
-    def number(self, key: str, kind: Kind | Callable[[Any, Values], Kind], text: str = "", **how: Any) -> Any:
+    def number(
+        self,
+        key: str,
+        kind: Kind | Callable[[Any, Values], Kind],
+        text: str = "",
+        **how: Any,
+    ) -> Any:
         """Declare a control that holds a number as it was typed. It has no limits of its own: Gradio refuses what is
         beyond a minimum or maximum with words of its own."""
-        return self.control(key, kind, gr.Number, text, **{"precision": 0, "minimum": None, "maximum": None, **how})
+        return self.control(
+            key,
+            kind,
+            gr.Number,
+            text,
+            **{"precision": 0, "minimum": None, "maximum": None, **how},
+        )
 
-    def hidden(self, key: str, kind: Kind | Callable[[Any, Values], Kind], make: Callable[..., Any] = gr.Number) -> Any:
+    def hidden(
+        self,
+        key: str,
+        kind: Kind | Callable[[Any, Values], Kind],
+        make: Callable[..., Any] = gr.Number,
+    ) -> Any:
         """Declare a control that nobody sees, for the address."""
         whole: dict[str, Any] = {"precision": 0} if make is gr.Number else {}
         self[key] = self.controls.add(key, kind, make, visible=False, **whole)
@@ -69,11 +114,20 @@ class Layout(dict[str, Any]):
         """Add the controls and views of another part after the own ones. name: what those of its views begin with."""
         self.controls.include(other.controls)
         self.update(other.controls.named())
-        self.views.update({f"{name}.{view}" if name else view: made for view, made in other.views.items()})
+        self.views.update(
+            {
+                f"{name}.{view}" if name else view: made
+                for view, made in other.views.items()
+            }
+        )
 
-    def canvas(self, script: str, template: str, name: str, value: Any = None, **how: Any) -> gr.HTML:
+    def canvas(
+        self, script: str, template: str, name: str, value: Any = None, **how: Any
+    ) -> gr.HTML:
         """Lay out what a script draws, as `components.canvas` does, with a toolbar that saves it."""
-        return components.canvas(script, template, name, value, save=self.language, **how)
+        return components.canvas(
+            script, template, name, value, save=self.language, **how
+        )
 
     def table(self, name: str) -> gr.HTML:
         """Lay out HTML with a toolbar that saves it."""
@@ -82,14 +136,25 @@ class Layout(dict[str, Any]):
     def plot(self, name: str) -> gr.HTML:
         """Lay out a Plotly figure, sent as `components.figure` makes it. gr.Plot draws each figure twice and from
         nothing, which is seen when a slider moves; this one draws what changed."""
-        return self.canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}")
+        return self.canvas(
+            "plot.js",
+            '<p class="caption"></p><div class="plot"></div>',
+            f"picture {name}",
+        )
 
     def map(self, name: str) -> gr.HTML:
         """Lay out the map of one head."""
-        return self.canvas("head_view.js", '<div class="drawing"></div>', f"view {name}")
+        return self.canvas(
+            "head_view.js", '<div class="drawing"></div>', f"view {name}"
+        )
 
-    def beside(self, make: Callable[[str], gr.HTML], classes: Mapping[str, str], of: str = "detail",
-               min_width: int = 300) -> dict[str, Any]:
+    def beside(
+        self,
+        make: Callable[[str], gr.HTML],
+        classes: Mapping[str, str],
+        of: str = "detail",
+        min_width: int = 300,
+    ) -> dict[str, Any]:
         """Lay out components side by side, each named and of its class; -> them. of: the class of the row, if any."""
         with gr.Row(elem_classes=of or None):
             for name, its_own in classes.items():
@@ -112,10 +177,14 @@ class Layout(dict[str, Any]):
         gr.HTML(places.note(self.language, key, ""), elem_classes="summary")
 
     @contextmanager
-    def folded(self, key: str, pictures: Pictures | None = None, name: str = "") -> Iterator[gr.Accordion]:
+    def folded(
+        self, key: str, pictures: Pictures | None = None, name: str = ""
+    ) -> Iterator[gr.Accordion]:
         """Lay out a part that is closed at first, with its question. pictures: get an input, "{name or key}_open",
         that tells whether it is open."""
-        with gr.Accordion(self.say(places.names()[key]), open=False, elem_classes=f"at-{key}") as fold:
+        with gr.Accordion(
+            self.say(places.names()[key]), open=False, elem_classes=f"at-{key}"
+        ) as fold:
             places.question(self.language, key)
             yield fold
         if pictures is not None:
@@ -127,10 +196,19 @@ class Layout(dict[str, Any]):
 
     def pictures(self, name: str, **how: Any) -> Pictures:
         """Begin the `Pictures` of this part."""
-        return Pictures(self.page, self.controls, name, **{"tab": self.tab, "ask": self.ask, **how})
+        return Pictures(
+            self.page, self.controls, name, **{"tab": self.tab, "ask": self.ask, **how}
+        )
 
-    def listener(self, handler: Callable[..., Any], *outputs: str, problem: str | None = None, only_here: bool = False,
-                 ask: Ask | None = None, **fixed: Any) -> Listener:
+    def listener(
+        self,
+        handler: Callable[..., Any],
+        *outputs: str,
+        problem: str | None = None,
+        only_here: bool = False,
+        ask: Ask | None = None,
+        **fixed: Any,
+    ) -> Listener:
         """Make a listener, as `Ask` does: the parameters of the handler that are not `fixed` are the names of its
         inputs; one that takes more by ** is given all controls.
 
@@ -141,8 +219,20 @@ class Layout(dict[str, Any]):
         for one in signature(handler).parameters.values():
             if one.kind is Parameter.VAR_KEYWORD:
                 names |= dict.fromkeys(self.controls)
-            elif one.kind is Parameter.KEYWORD_ONLY and (one.default is Parameter.empty or one.name in self):
+            elif one.kind is Parameter.KEYWORD_ONLY and (
+                one.default is Parameter.empty or one.name in self
+            ):
                 names[one.name] = None
-        inputs = {name: self[name] for name in names if name not in (*fixed, *ANNOTATED, *DEFAULTS)}
-        return (ask or self.ask)(handler, inputs, {name: self[name] for name in outputs},
-                                 self[problem] if problem else None, self.tab if only_here else None, **fixed)
+        inputs = {
+            name: self[name]
+            for name in names
+            if name not in (*fixed, *ANNOTATED, *DEFAULTS)
+        }
+        return (ask or self.ask)(
+            handler,
+            inputs,
+            {name: self[name] for name in outputs},
+            self[problem] if problem else None,
+            self.tab if only_here else None,
+            **fixed,
+        )

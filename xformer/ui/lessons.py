@@ -21,11 +21,24 @@ from xformer.ui.controls import Controls, Kind
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
-SEEN = ("stack", "layer", "head", "first_stack", "first_layer", "first_head", "query", "review")  # that checks ask for
+# that checks ask for
+SEEN = (
+    "stack",
+    "layer",
+    "head",
+    "first_stack",
+    "first_layer",
+    "first_head",
+    "query",
+    "review",
+)
 VIEWS: Mapping[str, Callable[[Language], str]] = {
-    panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms, panel.CLASS: panel.for_a_class,
+    panel.ALL: panel.choice_of_lessons,
+    panel.GLOSSARY: panel.all_terms,
+    panel.CLASS: panel.for_a_class,
     panel.LECTURES: panel.all_lectures,
-    **{panel.LECTURE + name: partial(panel.one_lecture, name) for name in lectures()}}
+    **{panel.LECTURE + name: partial(panel.one_lecture, name) for name in lectures()},
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +54,14 @@ class Place(Kind):
             return value
         known = where(value)
         if known is None:
-            raise UserError(Message.of("address_choice", key=key, value=value[:40],
-                                       options=", ".join((*VIEWS, *lessons()))))
+            raise UserError(
+                Message.of(
+                    "address_choice",
+                    key=key,
+                    value=value[:40],
+                    options=", ".join((*VIEWS, *lessons())),
+                )
+            )
         for number, step in enumerate(known[0].steps, 1):
             if {*step.address} - {*self.controls} or key in step.address:
                 raise UserError(Message.of("error_class_step", step=number))
@@ -53,16 +72,39 @@ def build(page: Page) -> None:
     """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
     at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)
     language = page.language
-    panel_html = (f'<aside class="lesson" aria-label="{language.html("lessons")}" '
-                  f'data-leave="{language.html("projector_leave")}"></aside>')  # a label of the projector view
+    # a label of the projector view
+    panel_html = (
+        f'<aside class="lesson" aria-label="{language.html("lessons")}" '
+        f'data-leave="{language.html("projector_leave")}"></aside>'
+    )
     shown = canvas("lesson.js", panel_html, "lessons", value(at.value, language))
-    page.views["lesson"] = View(shown, lambda service, values: gr.update(value=value(values["lesson"], language)))
+    page.views["lesson"] = View(
+        shown,
+        lambda service, values: gr.update(value=value(values["lesson"], language)),
+    )
 
     def connect() -> None:
-        shown.go(**page.ask(go, {}, {"panel": shown, "lesson": at}, page=page), trigger_mode="always_last", **QUIET)
-        given = {"translation": page.translation, "trace": page.trace, "lock": page.lock, "lesson": at,
-                 **{key: page.controls[key].component for key in SEEN if key in page.controls}}
-        shown.answer(**page.ask(answer, given, {"panel": shown}, page=page), trigger_mode="always_last", **QUIET)
+        shown.go(
+            **page.ask(go, {}, {"panel": shown, "lesson": at}, page=page),
+            trigger_mode="always_last",
+            **QUIET,
+        )
+        given = {
+            "translation": page.translation,
+            "trace": page.trace,
+            "lock": page.lock,
+            "lesson": at,
+            **{
+                key: page.controls[key].component
+                for key in SEEN
+                if key in page.controls
+            },
+        }
+        shown.answer(
+            **page.ask(answer, given, {"panel": shown}, page=page),
+            trigger_mode="always_last",
+            **QUIET,
+        )
 
     page.connections.append(connect)
 
@@ -74,7 +116,9 @@ def value(at: str, language: Language) -> dict[str, Any]:
     return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
 
 
-def go(service: TranslationService, language: Language, *, event: Any, page: Page) -> dict[str, Any]:
+def go(
+    service: TranslationService, language: Language, *, event: Any, page: Page
+) -> dict[str, Any]:
     """Open a view; or have the browser open the address of a step, which sets the panel too."""
     to = Place(page.controls).read("lesson", text_of(event, "to"))
     known = where(to)
@@ -87,42 +131,103 @@ def go(service: TranslationService, language: Language, *, event: Any, page: Pag
         name, given = step.place
         try:
             translation, trace = service.translate_and_trace(step.address["text"])
-            found = PLACES[name](Scene(service, page.models, page.study, translation=translation, trace=trace), **given)
+            found = PLACES[name](
+                Scene(
+                    service,
+                    page.models,
+                    page.study,
+                    translation=translation,
+                    trace=trace,
+                ),
+                **given,
+            )
             address |= {key: str(one) for key, one in found.items()}
-        except UserError:  # of a model that translates the sentence otherwise: its place is not marked
+        except UserError:
+            # of a model that translates the sentence otherwise: its place is not marked
             pass
     return {"panel": {"at": address["lesson"], "address": address}}
 
 
-def answer(service: TranslationService, language: Language, *, event: Any, lesson: str, page: Page, **seen: Any
-           ) -> dict[str, Any]:
+def answer(
+    service: TranslationService,
+    language: Language,
+    *,
+    event: Any,
+    lesson: str,
+    page: Page,
+    **seen: Any,
+) -> dict[str, Any]:
     """Check an answer on what stands on the page, and say what was found."""
     known = where(lesson)
     step = known[0].step(known[1]) if known else None
     question = step.question if step else None
     if known is None or question is None:
         raise UserError(Message.of("error_answer_none"))
-    place = {"at": f"{known[0].name}.{known[1]}", "made": time.time()}  # the same reply again is a new value
+    # the same reply again is a new value
+    place = {"at": f"{known[0].name}.{known[1]}", "made": time.time()}
     try:
         given = text_of(event, "answer")
         if question.options and given not in dict(question.options):
             raise UserError(Message.of("error_answer_none"))
-        scene = replace(scene_of(service, language, page, **seen), answer=given, within=question.within)
+        scene = replace(
+            scene_of(service, language, page, **seen),
+            answer=given,
+            within=question.within,
+        )
         if question.kind == "open":
-            kept = {"right": None, "html": language.html("lesson_kept"), "answer": scene.typed}
+            kept = {
+                "right": None,
+                "html": language.html("lesson_kept"),
+                "answer": scene.typed,
+            }
             return {"panel": {**place, "reply": kept}}
         found = CHECKS[question.check](scene, **question.given)
     except UserError as error:
-        return {"panel": {**place, "reply": {"right": None, "html": panel.marked(error.say(language))}}}
-    own = said(dict(question.options)[given], language) if question.options else found.expected
-    return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language),
-                                         "answer": given if question.kind == "sentence" else own or given}}}
+        return {
+            "panel": {
+                **place,
+                "reply": {"right": None, "html": panel.marked(error.say(language))},
+            }
+        }
+    own = (
+        said(dict(question.options)[given], language)
+        if question.options
+        else found.expected
+    )
+    return {
+        "panel": {
+            **place,
+            "reply": {
+                "right": found.right,
+                "html": panel.reply(found, language),
+                "answer": given if question.kind == "sentence" else own or given,
+            },
+        }
+    }
 
 
-def scene_of(service: TranslationService, language: Language, page: Page, *, stack: str = "cross", layer: int = 1,
-             head: int = 1, first_stack: str = "cross", first_layer: int = 1, first_head: int = 1, **seen: Any
-             ) -> Scene:
+def scene_of(
+    service: TranslationService,
+    language: Language,
+    page: Page,
+    *,
+    stack: str = "cross",
+    layer: int = 1,
+    head: int = 1,
+    first_stack: str = "cross",
+    first_layer: int = 1,
+    first_head: int = 1,
+    **seen: Any,
+) -> Scene:
     """Gather what stands on the page; a page need not have every tab."""
     reviews = None if isinstance(page.reviews, UserError) else page.reviews
-    return Scene(service, page.models, page.study, reviews, head=Head(stack, int(layer), int(head)),
-                 first=Head(first_stack, int(first_layer), int(first_head)), language=language, **seen)
+    return Scene(
+        service,
+        page.models,
+        page.study,
+        reviews,
+        head=Head(stack, int(layer), int(head)),
+        first=Head(first_stack, int(first_layer), int(first_head)),
+        language=language,
+        **seen,
+    )

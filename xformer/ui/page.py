@@ -13,7 +13,13 @@ from xformer.figures.notice import notice
 from xformer.figures.templates import fill
 from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
-from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
+from xformer.serve.protocol import (
+    ModelPool,
+    ReviewService,
+    StudyService,
+    TranslationService,
+    WriterService,
+)
 from xformer.strings import ENGLISH, SPANISH, Language, leftwards
 from xformer.ui import lessons
 from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
@@ -29,20 +35,34 @@ TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.
-THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO).set(
-    body_text_color_subdued="*neutral_600", block_info_text_color="*neutral_600", block_label_text_color="*neutral_600",
-    block_title_text_color="*neutral_700", input_placeholder_color="*neutral_500",
-    input_placeholder_color_dark="*neutral_400", color_accent="*primary_600",
-    button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
-    button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
-COMPARE = json.dumps({"tab": "pairs", "pairs_part": "models"})  # the address of the part with two models
+THEME = gr.themes.Default(
+    primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO
+).set(
+    body_text_color_subdued="*neutral_600",
+    block_info_text_color="*neutral_600",
+    block_label_text_color="*neutral_600",
+    block_title_text_color="*neutral_700",
+    input_placeholder_color="*neutral_500",
+    input_placeholder_color_dark="*neutral_400",
+    color_accent="*primary_600",
+    button_primary_background_fill="*primary_600",
+    button_primary_background_fill_hover="*primary_700",
+    button_primary_background_fill_dark="*primary_600",
+    button_primary_background_fill_hover_dark="*primary_700",
+)
+# the address of the part with two models
+COMPARE = json.dumps({"tab": "pairs", "pairs_part": "models"})
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 
 
-def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None,
-           writer: WriterService | UserError | None = None, other_reviews: Mapping[str, ReviewService] | None = None
-           ) -> gr.Blocks:
+def create(
+    models: ModelPool,
+    study: StudyService,
+    reviews: ReviewService | UserError | None = None,
+    writer: WriterService | UserError | None = None,
+    other_reviews: Mapping[str, ReviewService] | None = None,
+) -> gr.Blocks:
     """Make the whole app on some models, and on a classifier and a language model of reviews where there are such:
     else the reason, if any. other_reviews: classifiers that may be chosen in its place, by name."""
     models.guard = study.guard = sessions.door()
@@ -51,17 +71,42 @@ def create(models: ModelPool, study: StudyService, reviews: ReviewService | User
     for service in (reader, writer, *others.values()):
         if service is not None and not isinstance(service, UserError):
             service.guard = models.guard
-    with gr.Blocks(title=ENGLISH.say("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
-        build(demo, models, study, reviews, ENGLISH, writer=writer, other_reviews=others)
+    with gr.Blocks(
+        title=ENGLISH.say("title"),
+        analytics_enabled=False,
+        delete_cache=sessions.UPLOADS,
+    ) as demo:
+        build(
+            demo, models, study, reviews, ENGLISH, writer=writer, other_reviews=others
+        )
         api.publish(demo, models.default, reader)
     with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
-        build(spanish, models, study, reviews, SPANISH, writer=writer, other_reviews=others)
-    return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
+        build(
+            spanish,
+            models,
+            study,
+            reviews,
+            SPANISH,
+            writer=writer,
+            other_reviews=others,
+        )
+    return demo.queue(
+        default_concurrency_limit=sessions.at_once(),
+        max_size=sessions.BACKSTOP,
+        api_open=False,
+    )
 
 
-def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
-           auth: tuple[str, str] | None = None, mcp: bool | None = None, wait: bool = True,
-           hosts: Sequence[str] = ()) -> str:
+def launch(
+    demo: gr.Blocks,
+    server_name: str | None = None,
+    server_port: int | None = None,
+    share: bool | None = None,
+    auth: tuple[str, str] | None = None,
+    mcp: bool | None = None,
+    wait: bool = True,
+    hosts: Sequence[str] = (),
+) -> str:
     """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults.
 
     hosts: names under which it may be reached, besides those that `serve.hosts.Hosts` knows.
@@ -69,43 +114,93 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     if auth:
         gradio_private.hide_endpoints(demo)
     _, address, shared = demo.launch(
-        server_name=server_name, server_port=server_port, share=share, auth=auth, mcp_server=mcp,
-        theme=THEME, css_paths=STYLES, footer_links=["settings"] if auth else ["api", "settings"],
-        quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
+        server_name=server_name,
+        server_port=server_port,
+        share=share,
+        auth=auth,
+        mcp_server=mcp,
+        theme=THEME,
+        css_paths=STYLES,
+        footer_links=["settings"] if auth else ["api", "settings"],
+        quiet=not wait,
+        prevent_thread_lock=True,
+        enable_monitoring=False,
+        run_history=False,
         state_session_capacity=sessions.MOST_SESSIONS,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders),
-                                   Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
-                                   Middleware(Doorkeeper), Middleware(Gate)],
-                    "lifespan": sessions.sessions,
-                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}/assets")]},
+        app_kwargs={
+            "middleware": [
+                Middleware(SecurityHeaders),
+                Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
+                Middleware(Doorkeeper),
+                Middleware(Gate),
+            ],
+            "lifespan": sessions.sessions,
+            "routes": [
+                *ROUTES,
+                *gradio_private.quick_page(f"../scripts/{VERSION}/assets"),
+            ],
+        },
         max_threads=sessions.at_once(),
-        max_file_size="20mb",  # what is not even received; our own limits are lower, and say more
-        **gradio_private.UNASKED)
+        # what is not even received; our own limits are lower, and say more
+        max_file_size="20mb",
+        **gradio_private.UNASKED,
+    )
     if share and not shared:
-        print(f"No public link could be made; the page is at {address} only.", flush=True)
+        print(
+            f"No public link could be made; the page is at {address} only.", flush=True
+        )
     if wait:
         gradio_private.stay(demo)
     return address
 
 
-def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
-          language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None,
-          other_reviews: Mapping[str, ReviewService] | None = None) -> Page:
+def build(
+    demo: gr.Blocks,
+    models: ModelPool,
+    study: StudyService,
+    reviews: ReviewService | UserError | None,
+    language: Language,
+    tabs: Sequence[TabModule] = TABS,
+    writer: WriterService | UserError | None = None,
+    other_reviews: Mapping[str, ReviewService] | None = None,
+) -> Page:
     """Lay one page out; called inside its Blocks."""
     frame = _frame(models, language)
     controls = Controls(models.default)
     of_model = Controls(models.default)
     ids = tuple(module.ID for module in tabs)
     # No States: the browser writes these into the address.
-    asked = controls.add("text", lambda service, _: Words(examples(service)[0]), gr.Textbox, always=True, visible=False)
-    tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
+    asked = controls.add(
+        "text",
+        lambda service, _: Words(examples(service)[0]),
+        gr.Textbox,
+        always=True,
+        visible=False,
+    )
+    tab = controls.add(
+        "tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False
+    )
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
-    page = Page(models=models, reviews=reviews, study=study, writer=writer, other_reviews=other_reviews or {},
-                language=language, ask=Ask(models.lease, language, model, tab), asked=asked, controls=controls,
-                **{name: frame[name] for name in ("sentence", "status", "search")}, spanish=spanish, tab=tab,
-                model=model, translation=gr.State(), trace=gr.State(), tabs=gr.Tabs(overflow_behavior="wrap"),
-                lock=gr.Textbox("", visible=False))
+    page = Page(
+        models=models,
+        reviews=reviews,
+        study=study,
+        writer=writer,
+        other_reviews=other_reviews or {},
+        language=language,
+        ask=Ask(models.lease, language, model, tab),
+        asked=asked,
+        controls=controls,
+        **{name: frame[name] for name in ("sentence", "status", "search")},
+        spanish=spanish,
+        tab=tab,
+        model=model,
+        translation=gr.State(),
+        trace=gr.State(),
+        tabs=gr.Tabs(overflow_behavior="wrap"),
+        lock=gr.Textbox("", visible=False),
+    )
     lessons.build(page)
     _lay_out(page, tabs)
     controls.include(of_model)  # the last, so that it is set first
@@ -123,127 +218,267 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
     frame = dict[str, Any]()
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
-        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
-                         f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>', "brand")
+        canvas(
+            "bar.js",
+            f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
+            f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>',
+            "brand",
+        )
         with gr.Column(elem_classes="ask", min_width=0):
             with gr.Row(elem_classes="field"):
                 frame["sentence"] = gr.Textbox(
-                    first[0], label=say("sentence"), placeholder=say("sentence_placeholder"), lines=1, max_lines=6,
-                    autofocus=True, show_label=False, scale=8, min_width=0, elem_id=f"sentence-{language.code}")
+                    first[0],
+                    label=say("sentence"),
+                    placeholder=say("sentence_placeholder"),
+                    lines=1,
+                    max_lines=6,
+                    autofocus=True,
+                    show_label=False,
+                    scale=8,
+                    min_width=0,
+                    elem_id=f"sentence-{language.code}",
+                )
                 frame["codes"] = gr.Dropdown(
-                    label=say("model_codes"), show_label=False, container=False, scale=0, min_width=110,
-                    elem_classes="codes", **_codes(models.default))
-                frame["button"] = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
+                    label=say("model_codes"),
+                    show_label=False,
+                    container=False,
+                    scale=0,
+                    min_width=110,
+                    elem_classes="codes",
+                    **_codes(models.default),
+                )
+                frame["button"] = gr.Button(
+                    say("translate"), variant="primary", size="sm", scale=0, min_width=0
+                )
             frame["sample"] = gr.Dataset(
-                components=[gr.Textbox(visible=False)], samples=[[example] for example in first],
-                label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        gr.HTML(fill("page.beginning", language, paths=PATHS, own=language.code), elem_classes="languages")
+                components=[gr.Textbox(visible=False)],
+                samples=[[example] for example in first],
+                label=say("examples"),
+                layout="gallery",
+                type="values",
+                elem_classes="examples",
+            )
+        gr.HTML(
+            fill("page.beginning", language, paths=PATHS, own=language.code),
+            elem_classes="languages",
+        )
         overview(language)
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
             frame["models"] = gr.Dropdown(
-                models.names, value=models.names[0], label=say("model_menu"), allow_custom_value=models.any_name,
+                models.names,
+                value=models.names[0],
+                label=say("model_menu"),
+                allow_custom_value=models.any_name,
                 info=say("model_menu_info") if models.any_name else None,
-                visible=models.any_name or len(models.names) > 1)
-            gr.HTML(f"<button type='button' data-address='{COMPARE}'>{language.html('models_open')}</button>",
-                    elem_classes="links", visible=models.any_name or len(models.names) > 1)
+                visible=models.any_name or len(models.names) > 1,
+            )
+            gr.HTML(
+                f"<button type='button' data-address='{COMPARE}'>{language.html('models_open')}</button>",
+                elem_classes="links",
+                visible=models.any_name or len(models.names) > 1,
+            )
             frame["search"] = gr.Column()  # how translations are searched for
-            gr.HTML(fill("page.links", language, has_api=language is ENGLISH), elem_classes="links")
-    frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
+            gr.HTML(
+                fill("page.links", language, has_api=language is ENGLISH),
+                elem_classes="links",
+            )
+    # in view at the end of the page
+    frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")
     with gr.Column(elem_classes="notices", min_width=0):
-        frame |= {name: gr.HTML(elem_classes="status") for name in ("loading", "problems", "status")}
+        frame |= {
+            name: gr.HTML(elem_classes="status")
+            for name in ("loading", "problems", "status")
+        }
     return frame
 
 
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     """Lay the tabs out; then wire what one listens to in another."""
     page.opened.update({module.ID: gr.Textbox("0", visible=False) for module in tabs})
-    page.tab.change(None, [page.tab, *page.opened.values()], [*page.opened.values()], **QUIET,
-                    js=script("countOpening", [*page.opened]))
+    page.tab.change(
+        None,
+        [page.tab, *page.opened.values()],
+        [*page.opened.values()],
+        **QUIET,
+        js=script("countOpening", [*page.opened]),
+    )
     own_fields: list[str] = []
     with page.tabs:
         for module in tabs:
             with gr.Tab(page.language.say(f"tab_{module.ID}"), id=module.ID) as one:
-                gr.HTML(f'<h2 class="sr-only">{page.language.html(f"tab_{module.ID}")}</h2>', elem_classes="tab-title")
+                gr.HTML(
+                    f'<h2 class="sr-only">{page.language.html(f"tab_{module.ID}")}</h2>',
+                    elem_classes="tab-title",
+                )
                 made = module.build(page)
             page.include(module.ID, made)
             if made.own_field:
                 own_fields.append(module.ID)
-            one.select(None, None, page.tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
+            one.select(
+                None, None, page.tab, js=f"() => {json.dumps(module.ID)}", **QUIET
+            )
     for connect in page.connections:
         connect()
-    gr.on(None, None, page.tab, js=script("tabOpened", own_fields), **QUIET)  # at the beginning too
+    # at the beginning too
+    gr.on(None, None, page.tab, js=script("tabOpened", own_fields), **QUIET)
 
 
 def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
     """Add what the frame shows of the model."""
     models = page.models
     controls = page.controls
-    page.views.update({
-        "about": View(frame["about"], lambda service, values: _about(service, page.language)),
-        "examples": View(frame["sample"], lambda service, values: gr.Dataset(
-            samples=[[example] for example in examples(service)])),
-        "codes": View(frame["codes"], lambda service, _: gr.update(**_codes(service))),
-        "models": View(frame["models"], lambda service, values: gr.update(
-            choices=[*dict.fromkeys((*models.names, values["model"] or models.names[0]))],
-            value=values["model"] or models.names[0])),
-        LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
-                       lambda service, values: controls.left_out(service))})
+    page.views.update(
+        {
+            "about": View(
+                frame["about"], lambda service, values: _about(service, page.language)
+            ),
+            "examples": View(
+                frame["sample"],
+                lambda service, values: gr.Dataset(
+                    samples=[[example] for example in examples(service)]
+                ),
+            ),
+            "codes": View(
+                frame["codes"], lambda service, _: gr.update(**_codes(service))
+            ),
+            "models": View(
+                frame["models"],
+                lambda service, values: gr.update(
+                    choices=[
+                        *dict.fromkeys(
+                            (*models.names, values["model"] or models.names[0])
+                        )
+                    ],
+                    value=values["model"] or models.names[0],
+                ),
+            ),
+            LEFT_OUT: View(
+                gr.Textbox(controls.left_out(page.service), visible=False),
+                lambda service, values: controls.left_out(service),
+            ),
+        }
+    )
 
 
 def _write(page: Page, *move: gr.Textbox) -> Listener:
     """Let the browser write into the address what the page shows; after a move, if its number is given."""
-    return {"fn": None, "inputs": [*move, page.views[LEFT_OUT].component, *page.controls.named().values()],
-            "js": script("write") if move else script("write", ""), **QUIET}
+    return {
+        "fn": None,
+        "inputs": [
+            *move,
+            page.views[LEFT_OUT].component,
+            *page.controls.named().values(),
+        ],
+        "js": script("write") if move else script("write", ""),
+        **QUIET,
+    }
 
 
 def _translate(page: Page, frame: Mapping[str, Any]) -> None:
     """Translate what is typed or chosen, and do with it what the tabs do."""
     first, *others = page.on_sentence
-    _then(gr.on([frame["button"].click, page.sentence.submit], **first, trigger_mode="always_last"), *others)
-    _then(frame["sample"].click(**page.ask(
-        lambda service, language, *, sample: {"sentence": sample[0]}, {"sample": frame["sample"]},
-        {"sentence": page.sentence}), **QUIET), {"fn": None, "js": script("pressTranslate"), **QUIET})  # in its turn
-    frame["codes"].input(None, [frame["codes"], page.sentence], page.sentence, js=script("writeIn"), **QUIET)
-    gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
+    _then(
+        gr.on(
+            [frame["button"].click, page.sentence.submit],
+            **first,
+            trigger_mode="always_last",
+        ),
+        *others,
+    )
+    # in its turn
+    _then(
+        frame["sample"].click(
+            **page.ask(
+                lambda service, language, *, sample: {"sentence": sample[0]},
+                {"sample": frame["sample"]},
+                {"sentence": page.sentence},
+            ),
+            **QUIET,
+        ),
+        {"fn": None, "js": script("pressTranslate"), **QUIET},
+    )
+    frame["codes"].input(
+        None,
+        [frame["codes"], page.sentence],
+        page.sentence,
+        js=script("writeIn"),
+        **QUIET,
+    )
+    gr.on(
+        [
+            control.component.change
+            for key, control in page.controls.items()
+            if key != "model"
+        ],
+        **_write(page),
+    )
 
 
 def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     """Set the page to an address, when it is opened, and when the browser goes back or forward."""
-    def arrive(request: gr.Request) -> Iterator[dict[Any, Any]]:  # gradio finds the request by its annotation
+
+    # gradio finds the request by its annotation
+    def arrive(request: gr.Request) -> Iterator[dict[Any, Any]]:
         query = dict(request.query_params)
         if not page.models.at_hand(query.get("model", "")):
             yield {problems: _loading(page.models, query["model"], page.language)}
         yield from opened(query, {})
 
-    def opened(query: Mapping[str, str], more: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
+    def opened(
+        query: Mapping[str, str], more: Mapping[Any, Any]
+    ) -> Iterator[dict[Any, Any]]:
         said, updates = open_at(page, query)
         yield from in_steps({**updates, problems: said, **more})
 
     def go_back(search: str, number: str) -> Iterator[dict[Any, Any]]:
-        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), {move: number})
+        yield from opened(
+            dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)),
+            {move: number},
+        )
 
     # assets/bar.js presses this when it moves to an address.
     back = gr.Button("", elem_classes="go-back")
     search, move = gr.Textbox("", visible=False), gr.Textbox("0", visible=False)
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
-    in_order = [*(view.component for view in page.views.values()), *setting_order(page.controls), page.sentence,
-                page.tabs, problems]
+    in_order = [
+        *(view.component for view in page.views.values()),
+        *setting_order(page.controls),
+        page.sentence,
+        page.tabs,
+        problems,
+    ]
     finish = _write(page, move)
     _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, finish)
-    moved = back.click(go_back, [search, move], [*in_order, move], js=script("addressOf"), trigger_mode="always_last",
-                       **QUIET)
+    moved = back.click(
+        go_back,
+        [search, move],
+        [*in_order, move],
+        js=script("addressOf"),
+        trigger_mode="always_last",
+        **QUIET,
+    )
     _then(moved, *page.on_opening, *page.on_return, finish)
 
 
 def _choose_model(page: Page, frame: Mapping[str, Any]) -> None:
     """Load the model that is chosen in the menu, and then the page with it."""
     go = gr.Textbox("", visible=False)
-    inputs = {"chosen": frame["models"], "name": page.model, "sentence": page.sentence, "search": go}
+    inputs = {
+        "chosen": frame["models"],
+        "name": page.model,
+        "sentence": page.sentence,
+        "search": go,
+    }
     frame["models"].input(
-        **page.always(page.models)(choose, inputs, {"go": go}, frame["loading"], page=page),
-        api_visibility="private", show_progress="minimal", show_progress_on=[frame["loading"]],
-        js=script("withAddress")).then(None, [go, frame["models"]], js=script("goTo"), **QUIET)
+        **page.always(page.models)(
+            choose, inputs, {"go": go}, frame["loading"], page=page
+        ),
+        api_visibility="private",
+        show_progress="minimal",
+        show_progress_on=[frame["loading"]],
+        js=script("withAddress"),
+    ).then(None, [go, frame["models"]], js=script("goTo"), **QUIET)
 
 
 def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
@@ -262,22 +497,41 @@ def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
     return notice(said, "warning"), updates
 
 
-def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[Any, Any], list[Message]]:
+def _set(
+    page: Page, service: TranslationService, query: Mapping[str, str]
+) -> tuple[dict[Any, Any], list[Message]]:
     """Set components for a model and an address; and what of the address is nonsense."""
     values, problems = page.controls.read(service, query)
-    updates: dict[Any, Any] = {**page.controls.updates(service, values),
-                               **{view.component: view.update(service, values) for view in page.views.values()},
-                               page.tabs: gr.Tabs(selected=values["tab"])}
-    if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
+    updates: dict[Any, Any] = {
+        **page.controls.updates(service, values),
+        **{
+            view.component: view.update(service, values) for view in page.views.values()
+        },
+        page.tabs: gr.Tabs(selected=values["tab"]),
+    }
+    # or nothing typed meanwhile is lost
+    if "text" in query or service.info.source != page.service.info.source:
         say = page.language.of(service.info).say
-        updates[page.sentence] = gr.update(value=values["text"], label=say("sentence"),
-                                           placeholder=say("sentence_placeholder"), rtl=leftwards(service.info.source))
+        updates[page.sentence] = gr.update(
+            value=values["text"],
+            label=say("sentence"),
+            placeholder=say("sentence_placeholder"),
+            rtl=leftwards(service.info.source),
+        )
     return updates, problems
 
 
 @refused(go="")
-def choose(models: ModelPool, language: Language, *, chosen: str | None, name: str, sentence: str | None, search: str,
-           page: Page) -> Iterator[dict[str, str]]:
+def choose(
+    models: ModelPool,
+    language: Language,
+    *,
+    chosen: str | None,
+    name: str,
+    sentence: str | None,
+    search: str,
+    page: Page,
+) -> Iterator[dict[str, str]]:
     """Load another model while the page goes on with its own: what is said, and then what `goTo` in page.js reads.
 
     The address goes with it, but for what the other model does not have.
@@ -289,15 +543,24 @@ def choose(models: ModelPool, language: Language, *, chosen: str | None, name: s
         yield {"go": ""}
         return
     if len(sentence) > LONGEST:
-        raise UserError(Message.of("model_long", characters=len(sentence), limit=LONGEST))
+        raise UserError(
+            Message.of("model_long", characters=len(sentence), limit=LONGEST)
+        )
     loading = _loading(models, chosen, language)
     yield {"problem": loading, "go": ""}
-    query = {**dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), "model": wanted, "text": sentence}
+    query = {
+        **dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)),
+        "model": wanted,
+        "text": sentence,
+    }
     with models.lease(wanted) as service:
         _, problems = page.controls.read(service, query)
     lacking = {dict(problem.values)["key"] for problem in problems}
     kept = {key: value for key, value in query.items() if value and key not in lacking}
-    yield {"problem": loading, "go": json.dumps({"name": chosen, "query": urlencode(kept)})}
+    yield {
+        "problem": loading,
+        "go": json.dumps({"name": chosen, "query": urlencode(kept)}),
+    }
 
 
 def _then(event: Any, *listeners: Mapping[str, Any]) -> None:
@@ -308,19 +571,30 @@ def _then(event: Any, *listeners: Mapping[str, Any]) -> None:
 
 def _loading(models: ModelPool, name: str, language: Language) -> str:
     needs = models.needs(name)
-    said = (language.say("model_loading", name=name) if needs is None or needs < 0.1 else
-            language.say("model_loading_needs", name=name, needs=f"{needs:.1f}"))
+    said = (
+        language.say("model_loading", name=name)
+        if needs is None or needs < 0.1
+        else language.say("model_loading_needs", name=name, needs=f"{needs:.1f}")
+    )
     return notice([said], "warning")
 
 
 def _codes(service: TranslationService) -> dict[str, Any]:
     """The languages to write among which one is chosen, of a model that writes several."""
     codes = service.info.codes or (">><<",)
-    return {"choices": [(code[2:-2], code) for code in codes], "value": codes[0], "visible": len(codes) > 1}
+    return {
+        "choices": [(code[2:-2], code) for code in codes],
+        "value": codes[0],
+        "visible": len(codes) > 1,
+    }
 
 
 def _about(service: TranslationService, language: Language) -> str:
     """Say which model the page shows."""
     info = service.info
-    key = "model_line" if info.architecture == "transformer" else f"model_line_{info.architecture.replace('-', '_')}"
+    key = (
+        "model_line"
+        if info.architecture == "transformer"
+        else f"model_line_{info.architecture.replace('-', '_')}"
+    )
     return fill("page.about", language, info=info, key=key)

@@ -21,8 +21,11 @@ from xformer.ui.tabs import Page, Tab, TabModule
 
 def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
     """Make the tabs of a table; those without parts are left out."""
-    return [Parts(name, tab, tab.modules()) if tab.choice else Whole(name, tab.modules())
-            for name, tab in table.items() if tab.parts]
+    return [
+        Parts(name, tab, tab.modules()) if tab.choice else Whole(name, tab.modules())
+        for name, tab in table.items()
+        if tab.parts
+    ]
 
 
 @dataclass(eq=False)
@@ -51,10 +54,16 @@ class Parts:
         """Lay the tab out; called inside it."""
         ids = [module.ID for module in self.parts]
         tab = Layout(page, self.ID)
-        here = [module.ID for module in self.parts if not hasattr(module, "is_here") or module.is_here(page)]
+        here = [
+            module.ID
+            for module in self.parts
+            if not hasattr(module, "is_here") or module.is_here(page)
+        ]
         first = (here or ids)[0]
         with gr.Row(elem_classes="controls parts"):
-            part = tab.choice(self.tab.choice, ids, first, self.tab.name, "part", container=False)
+            part = tab.choice(
+                self.tab.choice, ids, first, self.tab.name, "part", container=False
+            )
         columns = []
         opened = []
         for module in self.parts:
@@ -67,9 +76,23 @@ class Parts:
             opened.append(inside.opened)
             tab.include(inside, module.ID)
         part.change(None, part, columns, js=script("showPart", ids), **QUIET)
-        gr.on([page.opened[self.ID].change, part.change], None, [page.tab, part, *opened], opened,
-              js=script("countPartOpening", ids, self.ID), **QUIET)
-        of_sentence = [module.ID if getattr(module, "OF_SENTENCE", False) else None for module in self.parts]
-        page.translation.change(None, [page.tab, part, *opened], opened,
-                                js=script("countPartOpening", of_sentence, self.ID), **QUIET)
+        gr.on(
+            [page.opened[self.ID].change, part.change],
+            None,
+            [page.tab, part, *opened],
+            opened,
+            js=script("countPartOpening", ids, self.ID),
+            **QUIET,
+        )
+        of_sentence = [
+            module.ID if getattr(module, "OF_SENTENCE", False) else None
+            for module in self.parts
+        ]
+        page.translation.change(
+            None,
+            [page.tab, part, *opened],
+            opened,
+            js=script("countPartOpening", of_sentence, self.ID),
+            **QUIET,
+        )
         return Tab(tab.controls, tab.views, self.tab.own_field)

@@ -24,11 +24,23 @@ from xformer.results import UserError
 from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Controls
-from xformer.ui.handlers import ANNOTATED, DEFAULTS, PROBLEM, QUIET, REFUSAL, SWIFT, Ask, require, sentence
+from xformer.ui.handlers import (
+    ANNOTATED,
+    DEFAULTS,
+    PROBLEM,
+    QUIET,
+    REFUSAL,
+    SWIFT,
+    Ask,
+    require,
+    sentence,
+)
 from xformer.ui.tabs import Listener, Page
 
-GIVEN = ("service", "language", "before")  # parameters that are no inputs; before: see `Pictures.fact`
-PLAIN = (str, int, float, tuple, list, type(None))  # values that are kept for comparison however long
+# parameters that are no inputs; before: see `Pictures.fact`
+GIVEN = ("service", "language", "before")
+# values that are kept for comparison however long
+PLAIN = (str, int, float, tuple, list, type(None))
 FOLLOWED = "followed"
 TICK = "tick"
 TICKS = count()
@@ -60,8 +72,17 @@ class Pictures:
     place, each only the entries of what it drew.
     """
 
-    def __init__(self, page: Page, controls: Controls, name: str, *, tab: str | None = None, ask: Ask | None = None,
-                 in_turn: bool = False, cleared: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        page: Page,
+        controls: Controls,
+        name: str,
+        *,
+        tab: str | None = None,
+        ask: Ask | None = None,
+        in_turn: bool = False,
+        cleared: Mapping[str, Any] | None = None,
+    ) -> None:
         """name: under which `page.pictures` has them. tab: the id of the tab that must be open, or nothing is drawn.
         ask: makes their listeners, `page.ask` if not given. in_turn: they are drawn in turn with all that computes.
         cleared: by name, what replaces the pictures where one cannot be drawn; by default they stay as they are.
@@ -73,7 +94,11 @@ class Pictures:
         self.controls = controls
         self.made = gr.State({})
         self.tick = gr.Textbox(visible=False)
-        self.inputs: dict[str, Any] = {"trace": page.trace, "translation": page.translation, "lock": page.lock}
+        self.inputs: dict[str, Any] = {
+            "trace": page.trace,
+            "translation": page.translation,
+            "lock": page.lock,
+        }
         self.facts: dict[str, Function] = {}
         self.pictures: dict[str, Picture] = {}
         self.following: Function = lambda: {}
@@ -102,8 +127,16 @@ class Pictures:
         self._name(name)
         self.facts[name] = make
 
-    def add(self, name: str, component: Any, draw: Function, *, seen: str | Function = lambda: True,
-            late: bool = False, **names: str) -> Any:
+    def add(
+        self,
+        name: str,
+        component: Any,
+        draw: Function,
+        *,
+        seen: str | Function = lambda: True,
+        late: bool = False,
+        **names: str,
+    ) -> Any:
         """Declare a picture; -> its component. draw returns the component's value, or a Plotly figure of it, or
         `gr.skip()` to leave it; UserError says why there is none.
 
@@ -112,7 +145,9 @@ class Pictures:
         and when something changes that only late ones depend on. names: what parameters of `draw` stand for that have
         other names. A picture named "problem" is said with each answer.
         """
-        visible = _named(lambda flag: flag, flag=seen) if isinstance(seen, str) else seen
+        visible = (
+            _named(lambda flag: flag, flag=seen) if isinstance(seen, str) else seen
+        )
         self._name(name)
         self.pictures[name] = Picture(component, _named(draw, **names), visible, late)
         return component
@@ -122,7 +157,9 @@ class Pictures:
             raise ValueError(f"two facts or pictures have the name {name!r}")
         self.taken.clear()
 
-    def add_each(self, components: Mapping[str, Any], draws: Mapping[str, Function], **how: Any) -> None:
+    def add_each(
+        self, components: Mapping[str, Any], draws: Mapping[str, Function], **how: Any
+    ) -> None:
         """Declare pictures that stand alike, by their names. how: as in `add`."""
         for name, draw in draws.items():
             self.add(name, components[name], draw, **how)
@@ -138,22 +175,49 @@ class Pictures:
         self.following = function
         self.followed = controls
 
-    def listen(self, problem: gr.HTML | None, *events: Any, by_change: Collection[str] = (),
-               late_events: Sequence[Any] = (), how: Mapping[str, Any] = SWIFT) -> None:
+    def listen(
+        self,
+        problem: gr.HTML | None,
+        *events: Any,
+        by_change: Collection[str] = (),
+        late_events: Sequence[Any] = (),
+        how: Mapping[str, Any] = SWIFT,
+    ) -> None:
         """Draw after these events, after what a user changes in a control that a picture depends on, and when a part is
         opened. by_change: controls that others change too. how: properties of the listeners."""
         known: set[str] = set()
         for late, told in ((False, events), (True, (self.tick.change, *late_events))):
-            names = [name for name in self._base(self._functions(late)) if name not in known]
+            names = [
+                name for name in self._base(self._functions(late)) if name not in known
+            ]
             known |= {*names}
             changes = [self.flags[name].change for name in names if name in self.flags]
-            changes += [getattr(self.controls[name].component, "change" if name in by_change else "input")
-                        for name in names if name in self.controls]
+            changes += [
+                getattr(
+                    self.controls[name].component,
+                    "change" if name in by_change else "input",
+                )
+                for name in names
+                if name in self.controls
+            ]
             if not late or self.ticks:
-                gr.on([*told, *changes], **{"trigger_mode": "always_last", **how, **self.listener(problem, late=late)})
+                gr.on(
+                    [*told, *changes],
+                    **{
+                        "trigger_mode": "always_last",
+                        **how,
+                        **self.listener(problem, late=late),
+                    },
+                )
 
-    def listener(self, problem: gr.HTML | None = None, action: Function | None = None, late: bool = False,
-                 inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None) -> Listener:
+    def listener(
+        self,
+        problem: gr.HTML | None = None,
+        action: Function | None = None,
+        late: bool = False,
+        inputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+    ) -> Listener:
         """Make a listener that draws what has changed, after an action if one is given.
 
         action: handler(service, language, **named) as in `handlers`, which names what inputs and facts it wants; its
@@ -162,28 +226,64 @@ class Pictures:
         """
         inputs = dict(inputs or {})
         outputs = dict(outputs or {})
-        special = [] if action is None else [one for one in (*ANNOTATED, *DEFAULTS) if one in
-                                             signature(action).parameters]
+        special = (
+            []
+            if action is None
+            else [
+                one
+                for one in (*ANNOTATED, *DEFAULTS)
+                if one in signature(action).parameters
+            ]
+        )
         functions = [*self._functions(late), *([] if action is None else [action])]
-        wanted = {name: self._component(name) for name in self._base(functions, {*inputs, *special})}
+        wanted = {
+            name: self._component(name)
+            for name in self._base(functions, {*inputs, *special})
+        }
 
-        def drawing(service: Any, language: Language, made: dict[str, Made], **values: Any) -> dict[str, Any]:
+        def drawing(
+            service: Any, language: Language, made: dict[str, Made], **values: Any
+        ) -> dict[str, Any]:
             return self.draw(service, language, made, action, late, **values)
 
-        drawing.__signature__ = Signature([  # type: ignore[attr-defined]
-            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
-            for name in ("service", "language", "made", *dict.fromkeys((*wanted, *inputs, *special)))])
-        self.in_place |= problem is not None and problem in [one.component for name, one in self.pictures.items()
-                                                             if name != PROBLEM]
-        shown = {name: one.component for name, one in self.pictures.items()
-                 if (one.late == late or name in self.cleared) and name != PROBLEM}
+        drawing.__signature__ = Signature(
+            [  # type: ignore[attr-defined]
+                Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
+                for name in (
+                    "service",
+                    "language",
+                    "made",
+                    *dict.fromkeys((*wanted, *inputs, *special)),
+                )
+            ]
+        )
+        self.in_place |= problem is not None and problem in [
+            one.component for name, one in self.pictures.items() if name != PROBLEM
+        ]
+        shown = {
+            name: one.component
+            for name, one in self.pictures.items()
+            if (one.late == late or name in self.cleared) and name != PROBLEM
+        }
         ticks = {TICK: self.tick} if self.ticks and not late else {}
         followed = {name: self._component(name) for name in self.followed}
-        return self.ask(drawing, {**wanted, **inputs, "made": self.made},
-                        {**followed, **outputs, **shown, **ticks}, problem, only_in=self.tab)
+        return self.ask(
+            drawing,
+            {**wanted, **inputs, "made": self.made},
+            {**followed, **outputs, **shown, **ticks},
+            problem,
+            only_in=self.tab,
+        )
 
-    def draw(self, service: Any, language: Language, made: dict[str, Made], action: Function | None = None,
-             late: bool = False, **values: Any) -> dict[str, Any]:
+    def draw(
+        self,
+        service: Any,
+        language: Language,
+        made: dict[str, Made],
+        action: Function | None = None,
+        late: bool = False,
+        **values: Any,
+    ) -> dict[str, Any]:
         """Answer as a listener does. made: facts and pictures by name, which this changes. values: inputs by name."""
         now = _Now(self, service, language, made, values)
         try:
@@ -193,7 +293,11 @@ class Pictures:
             if not cleared:
                 raise
             made.clear()
-            there = {name: value for name, value in cleared.items() if name in self.pictures or name in self.inputs}
+            there = {
+                name: value
+                for name, value in cleared.items()
+                if name in self.pictures or name in self.inputs
+            }
             return {**there, REFUSAL: sentence(error, language)}
 
     def _draw(self, now: _Now, action: Function | None, late: bool) -> dict[str, Any]:
@@ -219,12 +323,20 @@ class Pictures:
                 if one.late == late and now.call(one.seen, "", now.inputs(one.seen)):
                     inputs = now.inputs(one.draw)
                     last = now.made.get(name)
-                    is_there = last is not None and _same(last.inputs, inputs) and name != PROBLEM
+                    is_there = (
+                        last is not None
+                        and _same(last.inputs, inputs)
+                        and name != PROBLEM
+                    )
                     if not is_there or not chosen.isdisjoint(self._base([one.draw])):
                         waiting[name] = inputs
             except UserError as error:
                 problem = problem or error
-        with now.service.guard.work() if self.in_turn and waiting else nullcontext(lambda: None) as pause:
+        with (
+            now.service.guard.work()
+            if self.in_turn and waiting
+            else nullcontext(lambda: None) as pause
+        ):
             for name, inputs in waiting.items():
                 try:
                     if name not in chosen:  # or the action has set it itself
@@ -241,14 +353,21 @@ class Pictures:
         now.forget()
         if len(drawn) > 1 and self.ticks and not late:
             answer[TICK] = str(next(TICKS))
-        return answer if problem is None else {**answer, REFUSAL: sentence(problem, now.language)}
+        return (
+            answer
+            if problem is None
+            else {**answer, REFUSAL: sentence(problem, now.language)}
+        )
 
     def takes(self, function: Function) -> list[str]:
         """List the parameters that a function is given: all but those that have a default and no known name."""
         if function not in self.taken:
             known = {*GIVEN, *self.facts, *self.inputs, *self.controls}
-            self.taken[function] = [name for name, one in signature(function).parameters.items()
-                                    if one.default is Parameter.empty or name in known]
+            self.taken[function] = [
+                name
+                for name, one in signature(function).parameters.items()
+                if one.default is Parameter.empty or name in known
+            ]
         return self.taken[function]
 
     @property
@@ -257,10 +376,19 @@ class Pictures:
         return any(one.late for one in self.pictures.values())
 
     def _functions(self, late: bool) -> list[Function]:
-        return [self.following, *(function for one in self.pictures.values() if one.late == late
-                                  for function in (one.draw, one.seen))]
+        return [
+            self.following,
+            *(
+                function
+                for one in self.pictures.values()
+                if one.late == late
+                for function in (one.draw, one.seen)
+            ),
+        ]
 
-    def _base(self, functions: Sequence[Function], own: Collection[str] = ()) -> list[str]:
+    def _base(
+        self, functions: Sequence[Function], own: Collection[str] = ()
+    ) -> list[str]:
         """List the inputs and controls that functions depend on, directly or by facts, but for their `own`."""
         waiting = [*functions]
         names = dict[str, None]()
@@ -276,15 +404,23 @@ class Pictures:
         if name in self.inputs:
             return self.inputs[name]
         if name not in self.controls:
-            raise TypeError(f"{name!r}, which a picture depends on, is no control, fact or input")
+            raise TypeError(
+                f"{name!r}, which a picture depends on, is no control, fact or input"
+            )
         return self.controls[name].component
 
 
 class _Now:
     """The values of inputs and facts while one answer is made."""
 
-    def __init__(self, pictures: Pictures, service: Any, language: Language, made: dict[str, Made],
-                 values: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        pictures: Pictures,
+        service: Any,
+        language: Language,
+        made: dict[str, Made],
+        values: dict[str, Any],
+    ) -> None:
         self.pictures = pictures
         self.made = made
         self.values = values
@@ -315,13 +451,30 @@ class _Now:
 
     def inputs(self, function: Function) -> dict[str, Any]:
         """What a function is to be given, for comparison: of a service, which model it runs."""
-        return {name: getattr(self.service, "info", None) if name == "service" else self[name]
-                for name in self.pictures.takes(function) if name not in ("language", "before")}
+        return {
+            name: getattr(self.service, "info", None)
+            if name == "service"
+            else self[name]
+            for name in self.pictures.takes(function)
+            if name not in ("language", "before")
+        }
 
     def call(self, function: Function, name: str, inputs: Mapping[str, Any]) -> Any:
         last = self.made.get(name)
-        before = {} if last is None else {**last.inputs, **({name: last.value} if name in self.pictures.facts else {})}
-        given = {**inputs, "service": self.service, "language": self.language, "before": before}
+        before = (
+            {}
+            if last is None
+            else {
+                **last.inputs,
+                **({name: last.value} if name in self.pictures.facts else {}),
+            }
+        )
+        given = {
+            **inputs,
+            "service": self.service,
+            "language": self.language,
+            "before": before,
+        }
         require(function, given)
         return function(**{one: given[one] for one in self.pictures.takes(function)})
 
@@ -338,7 +491,9 @@ class _Now:
         """Drop what was made from records that are no more on the page, which would be kept for comparison only."""
         for name in (*self.pictures.facts, *self.pictures.pictures):
             last = self.made.get(name)
-            if last is not None and any(self._is_gone(one, value) for one, value in last.inputs.items()):
+            if last is not None and any(
+                self._is_gone(one, value) for one, value in last.inputs.items()
+            ):
                 self.made.pop(name, None)
 
     def _is_gone(self, name: str, value: Any) -> bool:
@@ -346,15 +501,22 @@ class _Now:
             return False
         if name in self.values:
             return self.values[name] is not value
-        return name in self.pictures.facts and (name not in self.made or self.made[name].value is not value)
+        return name in self.pictures.facts and (
+            name not in self.made or self.made[name].value is not value
+        )
 
 
 def takes(*names: str) -> Callable[[Function], Function]:
     """Declare the parameters, by name, of a function that takes them as **values."""
+
     def declare(function: Function) -> Function:
-        function.__signature__ = Signature([  # type: ignore[attr-defined]
-            Parameter(name, Parameter.KEYWORD_ONLY) for name in names])
+        function.__signature__ = Signature(
+            [  # type: ignore[attr-defined]
+                Parameter(name, Parameter.KEYWORD_ONLY) for name in names
+            ]
+        )
         return function
+
     return declare
 
 
@@ -366,7 +528,9 @@ def _with(followed: Any, drawn: Any) -> Any:
     """What a component is set to: what is drawn, besides the properties that follow another control."""
     if isinstance(drawn, BaseFigure):
         return figure(drawn)
-    return {**followed, **drawn} if _is_update(followed) and _is_update(drawn) else drawn
+    return (
+        {**followed, **drawn} if _is_update(followed) and _is_update(drawn) else drawn
+    )
 
 
 def _named(function: Function, **names: str) -> Function:
@@ -374,11 +538,16 @@ def _named(function: Function, **names: str) -> Function:
     old = {new: name for name, new in names.items()}
 
     def named(**values: Any) -> Any:
-        return function(**{old.get(name, name): value for name, value in values.items()})
+        return function(
+            **{old.get(name, name): value for name, value in values.items()}
+        )
 
-    named.__signature__ = Signature([  # type: ignore[attr-defined]
-        one.replace(name=names.get(one.name, one.name), kind=Parameter.KEYWORD_ONLY)
-        for one in signature(function).parameters.values()])
+    named.__signature__ = Signature(
+        [  # type: ignore[attr-defined]
+            one.replace(name=names.get(one.name, one.name), kind=Parameter.KEYWORD_ONLY)
+            for one in signature(function).parameters.values()
+        ]
+    )
     named.needs = getattr(function, "needs", {})  # type: ignore[attr-defined]
     return named
 
@@ -388,7 +557,9 @@ def _held(name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    return some.keys() == others.keys() and all(_equal(value, others[name]) for name, value in some.items())
+    return some.keys() == others.keys() and all(
+        _equal(value, others[name]) for name, value in some.items()
+    )
 
 
 def _equal(one: Any, other: Any) -> bool:

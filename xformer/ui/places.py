@@ -43,7 +43,10 @@ def places() -> Mapping[str, tuple[Place, ...]]:
 def _of_tab(tab: parts.Tab) -> Iterator[Place]:
     """List the places of a tab: its parts, and what each lays out folded."""
     modules = tab.modules()
-    folds = [_folds(module, {tab.choice: module.ID} if tab.choice else {}) for module in modules]
+    folds = [
+        _folds(module, {tab.choice: module.ID} if tab.choice else {})
+        for module in modules
+    ]
     for module, inside in zip(modules, folds, strict=True):
         if hasattr(module, "PLACES"):
             yield from module.PLACES
@@ -59,7 +62,10 @@ def _of_tab(tab: parts.Tab) -> Iterator[Place]:
 
 def _folds(module: Any, address: Mapping[str, str]) -> list[Place]:
     """List what a part lays out folded. address: what opens the part."""
-    return [Place(key, text, address, folded=True) for key, text in getattr(module, "FOLDS", ())]
+    return [
+        Place(key, text, address, folded=True)
+        for key, text in getattr(module, "FOLDS", ())
+    ]
 
 
 @cache
@@ -87,4 +93,8 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
 
 def overview(language: Language) -> gr.HTML:
     """Lay out the button that opens the overview of all parts, and the overview."""
-    return canvas("places.js", fill("places.overview", language, places=places()) + entries(language), "places")
+    return canvas(
+        "places.js",
+        fill("places.overview", language, places=places()) + entries(language),
+        "places",
+    )

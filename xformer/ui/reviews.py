@@ -10,7 +10,10 @@ EXAMPLES: list[str] = ALL_EXAMPLES["reviews"]
 
 def missing(reason: UserError | None, language: Language) -> str:
     """Say what to do where there is no classifier."""
-    return notice([language.say("review_missing") if reason is None else reason.say(language)], "error")
+    return notice(
+        [language.say("review_missing") if reason is None else reason.say(language)],
+        "error",
+    )
 
 
 def chosen(review: str, text: str) -> str:

@@ -12,21 +12,36 @@ from typing import Any, Protocol
 import gradio as gr
 
 from xformer.results import UserError
-from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
+from xformer.serve.protocol import (
+    ModelPool,
+    ReviewService,
+    StudyService,
+    TranslationService,
+    WriterService,
+)
 from xformer.strings import ASSETS, Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
 
 # By what they are for: "translation" in English, "translation_es" and so on, "translation_other", "reviews".
-ALL_EXAMPLES: dict[str, Any] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
+ALL_EXAMPLES: dict[str, Any] = json.loads(
+    (ASSETS / "examples.json").read_text(encoding="utf-8")
+)
 EXAMPLES: list[str] = ALL_EXAMPLES["translation"]
-Listener = dict[str, Any]  # keyword arguments of an event of Gradio, as `Ask` makes them
+# keyword arguments of an event of Gradio, as `Ask` makes them
+Listener = dict[str, Any]
 
 
 def examples(service: TranslationService) -> list[str]:
     """The sentences to begin with, in the language that a model reads; of names and numbers where there are none."""
     source = service.info.source
-    return EXAMPLES if source == "en" else ALL_EXAMPLES.get(f"translation_{source}", ALL_EXAMPLES["translation_other"])
+    return (
+        EXAMPLES
+        if source == "en"
+        else ALL_EXAMPLES.get(
+            f"translation_{source}", ALL_EXAMPLES["translation_other"]
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +49,19 @@ class View:
     """A component that shows something of the model, and what it is set to when a page is opened."""
 
     component: gr.blocks.Block
-    update: Callable[[TranslationService, Values], Any]  # of the model and what all controls of the page hold
+    # of the model and what all controls of the page hold
+    update: Callable[[TranslationService, Values], Any]
 
 
 def opened_by(controls: Controls, part: gr.Accordion) -> View:
     """A part that is open where the address asks something of its controls."""
     # As a component, which is set together with the values of the controls: it tells at once that it is open.
-    return View(part, lambda service, values: gr.Accordion(open=True) if controls.asked(service, values) else gr.skip())
+    return View(
+        part,
+        lambda service, values: (
+            gr.Accordion(open=True) if controls.asked(service, values) else gr.skip()
+        ),
+    )
 
 
 @dataclass(eq=False)
@@ -49,7 +70,8 @@ class Tab:
 
     controls: Controls
     views: dict[str, View] = field(default_factory=dict)
-    own_field: bool = False  # whether it has a field of its own, to which the sentence in the bar gives way
+    # whether it has a field of its own, to which the sentence in the bar gives way
+    own_field: bool = False
 
 
 @dataclass(eq=False)
@@ -57,7 +79,8 @@ class Page:
     """One page while it is laid out: what all tabs share, to read and to write."""
 
     models: ModelPool
-    reviews: ReviewService | UserError | None  # the classifier of reviews; or why there is none
+    # the classifier of reviews; or why there is none
+    reviews: ReviewService | UserError | None
     study: StudyService
     language: Language
     ask: Ask  # makes listeners on the page's model
@@ -69,16 +92,22 @@ class Page:
     spanish: gr.Textbox  # the translation that is looked into; "" for the model's own
     tabs: gr.Tabs
     tab: gr.Textbox  # the id of the open tab
-    lock: gr.Textbox  # the words that are locked, as `figures.locked_word.Lock` reads them
+    # the words that are locked, as `figures.locked_word.Lock` reads them
+    lock: gr.Textbox
     model: gr.Textbox  # the name of the page's model; "" for the default
     search: gr.Column  # of the menu: how translations are searched for
     controls: Controls  # those of all tabs that are laid out already
     views: dict[str, View] = field(default_factory=dict)
-    writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
-    other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
-    review: gr.Textbox | None = None  # the field of the review that is judged, where there is one
-    reviewer: gr.Radio | None = None  # the name of the classifier that is chosen, where there is one
-    pictures: dict[str, Any] = field(default_factory=dict)  # the `Pictures` of tabs and their parts, by name
+    # the language model of reviews; or why there is none
+    writer: WriterService | UserError | None = None
+    # that may be chosen too, by name
+    other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)
+    # the field of the review that is judged, where there is one
+    review: gr.Textbox | None = None
+    # the name of the classifier that is chosen, where there is one
+    reviewer: gr.Radio | None = None
+    # the `Pictures` of tabs and their parts, by name
+    pictures: dict[str, Any] = field(default_factory=dict)
     # Called when all tabs are laid out, in whatever order: what one listens to, or sets, in another is wired then.
     connections: list[Callable[[], None]] = field(default_factory=list)
     # Listeners that run one after the other: for a new sentence; when the page is opened; when the browser goes back to

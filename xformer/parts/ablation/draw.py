@@ -8,14 +8,21 @@ from xformer.results import HeadEffect
 from xformer.strings import ENGLISH, Language
 
 
-def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence[float], after: Sequence[float],
-                     language: Language = ENGLISH) -> str:
+def before_and_after(
+    old: str,
+    new: str,
+    pieces: Sequence[str],
+    before: Sequence[float],
+    after: Sequence[float],
+    language: Language = ENGLISH,
+) -> str:
     """Compare two translations: both texts, and the log-probability of every word of the old one.
 
     pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
     """
-    return (both_texts("ablation_{}", old, new, before, after, language)
-            + word_table(column_names("ablation_{}", language), pieces, before, after, language))
+    return both_texts("ablation_{}", old, new, before, after, language) + word_table(
+        column_names("ablation_{}", language), pieces, before, after, language
+    )
 
 
 def effects(ranked: Sequence[HeadEffect], language: Language = ENGLISH) -> str:

@@ -30,9 +30,14 @@ FOLDS = (
     ("terms", "arch_terms"),
 )
 # Name in the address, field of Sizes, and its limits; the default is the loaded model's.
-NUMBERS = {"size_encoder": ("encoder_layers", 1, 200), "size_decoder": ("decoder_layers", 0, 200),
-           "size_width": ("d_model", 2, 65_536), "size_heads": ("n_heads", 1, 1_024), "size_ff": ("d_ff", 1, 1_000_000),
-           "size_vocabulary": ("vocabulary", 2, 10_000_000)}
+NUMBERS = {
+    "size_encoder": ("encoder_layers", 1, 200),
+    "size_decoder": ("decoder_layers", 0, 200),
+    "size_width": ("d_model", 2, 65_536),
+    "size_heads": ("n_heads", 1, 1_024),
+    "size_ff": ("d_ff", 1, 1_000_000),
+    "size_vocabulary": ("vocabulary", 2, 10_000_000),
+}
 PIECES = Whole(20, 1, 1_000_000)
 
 
@@ -46,7 +51,13 @@ def build(part: Layout) -> None:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)
 
     with gr.Row(elem_classes="controls names-as"):
-        teacher = part.choice("teacher", (figure.OWN, *figure.TEACHERS), figure.OWN, "arch_names_{}", "arch_names")
+        teacher = part.choice(
+            "teacher",
+            (figure.OWN, *figure.TEACHERS),
+            figure.OWN,
+            "arch_names_{}",
+            "arch_names",
+        )
     with gr.Row(elem_classes="detail by-teacher"):
         with gr.Column(scale=4, min_width=320):
             part["towers"] = blocks(towers_of(page.service, language))
@@ -63,25 +74,58 @@ def build(part: Layout) -> None:
         if reader is not None and not isinstance(reader, UserError):
             with part.folded("reader"):
                 part.note("arch_reader_text")
-                blocks(figure.classifier(reader.info, reader.blocks(), language=language))
+                blocks(
+                    figure.classifier(reader.info, reader.blocks(), language=language)
+                )
         with part.folded("terms"):
             blocks(f'<div class="towers"{figure.taught(language)}></div>')
-    gr.on([page.trace.change, teacher.change], **part.listener(lambda service, language, *, trace, teacher: {
-        "towers": towers_of(service, language, trace, teacher)}, "towers"), **QUIET)
+    gr.on(
+        [page.trace.change, teacher.change],
+        **part.listener(
+            lambda service, language, *, trace, teacher: {
+                "towers": towers_of(service, language, trace, teacher)
+            },
+            "towers",
+        ),
+        **QUIET,
+    )
 
     def connect() -> None:
         if heads.TAB in page.opened:
-            opens = {"tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}
-            chosen = part["towers"].choose(**page.ask(lambda service, language, *, event: heads.open_layer(
-                service, language, text_of(event, "stack"), number_of(event, "layer")), {}, opens), **QUIET)
+            opens = {
+                "tabs": page.tabs,
+                "tab": page.tab,
+                **page.controls.named("stack", "layer", "show", "heads"),
+            }
+            chosen = part["towers"].choose(
+                **page.ask(
+                    lambda service, language, *, event: heads.open_layer(
+                        service,
+                        language,
+                        text_of(event, "stack"),
+                        number_of(event, "layer"),
+                    ),
+                    {},
+                    opens,
+                ),
+                **QUIET,
+            )
             for listener in page.on_choice:
                 chosen = chosen.then(**listener)
 
     page.connections.append(connect)
-    part.views |= {"heading": View(heading, lambda service, values: heading_of(service, language)),
-                   "towers": View(part["towers"], lambda service, values: towers_of(
-                       service, language, None, values["teacher"])),
-                   "orders": View(orders, lambda service, values: orders_of(service.info, language))}
+    part.views |= {
+        "heading": View(heading, lambda service, values: heading_of(service, language)),
+        "towers": View(
+            part["towers"],
+            lambda service, values: towers_of(
+                service, language, None, values["teacher"]
+            ),
+        ),
+        "orders": View(
+            orders, lambda service, values: orders_of(service.info, language)
+        ),
+    }
 
 
 def _sizes(part: Layout) -> None:
@@ -94,13 +138,23 @@ def _sizes(part: Layout) -> None:
             part["said"] = gr.HTML(elem_classes="summary")
         with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
             for key, (field, least, most) in NUMBERS.items():
-                part.number(key, partial(_of_model, field, least, most), f"sizes_{field}")
-            part.control("size_norm", lambda service, _: OneOf(tuple(NORMS), _own(service).norm), gr.Radio,
-                         "train_order", choices=part.language.choices("train_order_{}", NORMS))
+                part.number(
+                    key, partial(_of_model, field, least, most), f"sizes_{field}"
+                )
+            part.control(
+                "size_norm",
+                lambda service, _: OneOf(tuple(NORMS), _own(service).norm),
+                gr.Radio,
+                "train_order",
+                choices=part.language.choices("train_order_{}", NORMS),
+            )
             part.control("size_shared", Switch(True), gr.Checkbox, "sizes_shared")
             part.number("size_pieces", PIECES, "sizes_pieces")
-    gr.on([part.opened.change, *part.changes()],
-          **part.listener(count, "table", "said", problem="problem", only_here=True), **LATEST)
+    gr.on(
+        [part.opened.change, *part.changes()],
+        **part.listener(count, "table", "said", problem="problem", only_here=True),
+        **LATEST,
+    )
 
 
 def _own(service: TranslationService) -> Sizes:
@@ -108,32 +162,60 @@ def _own(service: TranslationService) -> Sizes:
     return counts.of_model(service.info, service.blocks()) or counts.BASE
 
 
-def _of_model(field: str, least: int, most: int, service: TranslationService, _: Values) -> Whole:
+def _of_model(
+    field: str, least: int, most: int, service: TranslationService, _: Values
+) -> Whole:
     return Whole(getattr(_own(service), field), least, most)
 
 
-def count(service: TranslationService, language: Language, *, size_norm: str, size_shared: bool,
-          **numbers: float | None) -> dict[str, Any]:
+def count(
+    service: TranslationService,
+    language: Language,
+    *,
+    size_norm: str,
+    size_shared: bool,
+    **numbers: float | None,
+) -> dict[str, Any]:
     """Count the blocks of a model of these sizes; raises UserError where there can be none."""
-    limits = {key: bounds for key, (_, *bounds) in NUMBERS.items()} | {"size_pieces": [PIECES.least, PIECES.most]}
+    limits = {key: bounds for key, (_, *bounds) in NUMBERS.items()} | {
+        "size_pieces": [PIECES.least, PIECES.most]
+    }
     for key, (least, most) in limits.items():
         value = numbers[key]
         if value is None or not least <= value <= most:
-            name = language.say(f"sizes_{NUMBERS[key][0]}" if key in NUMBERS else "sizes_pieces")
-            raise UserError(Message.of("sizes_limit", name=name, value="" if value is None else f"{value:,.0f}",
-                                       least=least, most=most))
+            name = language.say(
+                f"sizes_{NUMBERS[key][0]}" if key in NUMBERS else "sizes_pieces"
+            )
+            raise UserError(
+                Message.of(
+                    "sizes_limit",
+                    name=name,
+                    value="" if value is None else f"{value:,.0f}",
+                    least=least,
+                    most=most,
+                )
+            )
     whole = {key: int(numbers[key] or 0) for key in limits}
     pieces = whole["size_pieces"]
-    sizes = Sizes(**{field: whole[key] for key, (field, _, _) in NUMBERS.items()}, norm=size_norm, shared=size_shared)
+    sizes = Sizes(
+        **{field: whole[key] for key, (field, _, _) in NUMBERS.items()},
+        norm=size_norm,
+        shared=size_shared,
+    )
     counts.check(sizes)
-    return {"table": of_sizes.table(counts.parts(sizes, pieces), pieces, language),
-            "said": of_sizes.said(sizes, pieces, language)}
+    return {
+        "table": of_sizes.table(counts.parts(sizes, pieces), pieces, language),
+        "said": of_sizes.said(sizes, pieces, language),
+    }
 
 
 def heading_of(service: TranslationService, language: Language) -> str:
     """Explain the towers, and say how many wrong translations the mark of a guess catches, if that was measured."""
     try:
-        counts = {name: int(service.metrics["guesses"][name]) for name in ("marked", "sentences", "wrong", "caught")}
+        counts = {
+            name: int(service.metrics["guesses"][name])
+            for name in ("marked", "sentences", "wrong", "caught")
+        }
     except (KeyError, TypeError, ValueError):
         return figure.heading(service.info, language)
     return f'{figure.heading(service.info, language)}<p class="note">{language.html("arch_guesses", **counts)}</p>'
@@ -141,11 +223,21 @@ def heading_of(service: TranslationService, language: Language) -> str:
 
 def orders_of(info: ModelInfo, language: Language) -> str:
     """Draw both orders of normalisation; a recurrent model has neither."""
-    return figure.orders(info.norm if info.architecture == "transformer" else "", language)
+    return figure.orders(
+        info.norm if info.architecture == "transformer" else "", language
+    )
 
 
-def towers_of(service: TranslationService, language: Language, trace: Trace | None = None, teacher: str = figure.OWN
-              ) -> str:
+def towers_of(
+    service: TranslationService,
+    language: Language,
+    trace: Trace | None = None,
+    teacher: str = figure.OWN,
+) -> str:
     """Draw the towers of a model, with the lengths of the sentence where there is one, in a teacher's words."""
-    source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
-    return figure.architecture(service.info, service.blocks(), source, target, language, teacher)
+    source, target = (
+        (None, None) if trace is None else (len(trace.source), len(trace.target))
+    )
+    return figure.architecture(
+        service.info, service.blocks(), source, target, language, teacher
+    )

@@ -11,13 +11,15 @@ class Sizes:
     """Everything that determines the size of a transformer."""
 
     encoder_layers: int
-    decoder_layers: int  # 0: an encoder alone, whose output is not projected to the vocabulary
+    # 0: an encoder alone, whose output is not projected to the vocabulary
+    decoder_layers: int
     d_model: int
     n_heads: int
     d_ff: int
     vocabulary: int
     norm: str  # "pre" or "post"
-    shared: bool = True  # one matrix for both inputs and the output (section 3.4); else three, the last with a bias
+    # one matrix for both inputs and the output (section 3.4); else three, the last with a bias
+    shared: bool = True
 
 
 @dataclass(frozen=True)
@@ -25,23 +27,44 @@ class Part:
     """All blocks of one kind in a stack."""
 
     stack: str  # "encoder", "decoder" or "" (embeddings, output)
-    name: str  # "embedding", "self_attention", "cross_attention", "feed_forward", "norm", "output"
+    # "embedding", "self_attention", "cross_attention", "feed_forward", "norm", "output"
+    name: str
     blocks: int
     parameters: int  # of all blocks together
-    products: int  # multiplications by a weight or by another number, for one sentence and its translation
+    # multiplications by a weight or by another number, for one sentence and its translation
+    products: int
 
 
-BASE = Sizes(6, 6, 512, 8, 2048, 37_000, "post")  # Vaswani et al. (2017), table 3 and section 5.1
+# Vaswani et al. (2017), table 3 and section 5.1
+BASE = Sizes(6, 6, 512, 8, 2048, 37_000, "post")
 
 
 def of_model(info: ModelInfo, blocks: Sequence[Block]) -> Sizes | None:
     """The sizes of a loaded model; None if it is no transformer."""
     if info.architecture != "transformer":
         return None
-    shapes = {f"{block.name}.{weight}": shape for block in blocks for weight, shape in block.weights}
-    vocabulary = next(block.weights[0][1][0] for block in blocks if block.name == "embedding")
-    d_ff = next(shape[0] for name, shape in shapes.items() if name.endswith("feed_forward.inner.weight"))
-    return Sizes(info.n_layers, info.n_decoder_layers, info.d_model, info.n_heads, d_ff, vocabulary, info.norm)
+    shapes = {
+        f"{block.name}.{weight}": shape
+        for block in blocks
+        for weight, shape in block.weights
+    }
+    vocabulary = next(
+        block.weights[0][1][0] for block in blocks if block.name == "embedding"
+    )
+    d_ff = next(
+        shape[0]
+        for name, shape in shapes.items()
+        if name.endswith("feed_forward.inner.weight")
+    )
+    return Sizes(
+        info.n_layers,
+        info.n_decoder_layers,
+        info.d_model,
+        info.n_heads,
+        d_ff,
+        vocabulary,
+        info.norm,
+    )
 
 
 def check(sizes: Sizes) -> None:
@@ -65,21 +88,31 @@ def parts(sizes: Sizes, pieces: int) -> list[Part]:
     attention = 4 * d * d + 4 * d
     feed = 2 * d * f + f + d
     norm = 2 * d
-    looking = n * 4 * d * d + 2 * n * n * d  # four projections; scores, and values weighed by them
+    # four projections; scores, and values weighed by them
+    looking = n * 4 * d * d + 2 * n * n * d
     last = 1 if sizes.norm == "pre" else 0  # the norm at the end of a pre-norm stack
     encoder = sizes.encoder_layers
     decoder = sizes.decoder_layers
     tables = 1 if sizes.shared or not decoder else 2
     feeding = n * 2 * d * f
-    kinds = [("", "embedding", tables, v * d, 0), ("encoder", "self_attention", encoder, attention, looking),
-             ("encoder", "feed_forward", encoder, feed, feeding), ("encoder", "norm", 2 * encoder + last, norm, 0)]
+    kinds = [
+        ("", "embedding", tables, v * d, 0),
+        ("encoder", "self_attention", encoder, attention, looking),
+        ("encoder", "feed_forward", encoder, feed, feeding),
+        ("encoder", "norm", 2 * encoder + last, norm, 0),
+    ]
     if decoder:
-        kinds += [("decoder", "self_attention", decoder, attention, looking),
-                  ("decoder", "cross_attention", decoder, attention, looking),
-                  ("decoder", "feed_forward", decoder, feed, feeding), ("decoder", "norm", 3 * decoder + last, norm, 0),
-                  ("", "output", 1, 0 if sizes.shared else v * d + v, n * d * v)]
-    return [Part(stack, name, count, count * parameters, count * products)
-            for stack, name, count, parameters, products in kinds]
+        kinds += [
+            ("decoder", "self_attention", decoder, attention, looking),
+            ("decoder", "cross_attention", decoder, attention, looking),
+            ("decoder", "feed_forward", decoder, feed, feeding),
+            ("decoder", "norm", 3 * decoder + last, norm, 0),
+            ("", "output", 1, 0 if sizes.shared else v * d + v, n * d * v),
+        ]
+    return [
+        Part(stack, name, count, count * parameters, count * products)
+        for stack, name, count, parameters, products in kinds
+    ]
 
 
 def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:

@@ -16,18 +16,44 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
     """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
-    rows: list[list[object]] = [[name(part, language), part.blocks, part.parameters, round(part.products / pieces)]
-                                for part in parts]
-    total = [sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces)]
-    names = [language.say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
-    return fill("sizes.blocks", language, names=names, rows=[*rows, [language.say("sizes_sum"), "", *total]])
+    rows: list[list[object]] = [
+        [
+            name(part, language),
+            part.blocks,
+            part.parameters,
+            round(part.products / pieces),
+        ]
+        for part in parts
+    ]
+    total = [
+        sum(part.parameters for part in parts),
+        round(sum(part.products for part in parts) / pieces),
+    ]
+    names = [
+        language.say(f"sizes_column_{column}")
+        for column in ("block", "number", "parameters", "products")
+    ]
+    return fill(
+        "sizes.blocks",
+        language,
+        names=names,
+        rows=[*rows, [language.say("sizes_sum"), "", *total]],
+    )
 
 
 def said(sizes: Sizes, pieces: int, language: Language = ENGLISH) -> str:
     """Say how large the model would be if heads mixed positions; HTML."""
     encoder, decoder = counts.mixing_all_positions(sizes, pieces)
-    lines = [language.html("sizes_mixing", n=pieces, size=pieces * (sizes.d_model // sizes.n_heads), encoder=encoder,
-                           decoder=decoder, times=f"{counts.times_as_many(sizes, pieces):,.1f}")]
+    lines = [
+        language.html(
+            "sizes_mixing",
+            n=pieces,
+            size=pieces * (sizes.d_model // sizes.n_heads),
+            encoder=encoder,
+            decoder=decoder,
+            times=f"{counts.times_as_many(sizes, pieces):,.1f}",
+        )
+    ]
     if sizes.decoder_layers and not sizes.shared:
         lines.append(language.html("sizes_vocabularies", n=sizes.vocabulary))
     return "".join(f"<p>{line}</p>" for line in lines)

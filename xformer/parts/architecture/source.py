@@ -6,15 +6,29 @@ from functools import cache
 
 from xformer.strings import PACKAGE
 
-FILES = ("model.py", "recurrent.py", "explain/passes.py", "explain/lenses.py")  # in which the names stand, once each
+# in which the names stand, once each
+FILES = ("model.py", "recurrent.py", "explain/passes.py", "explain/lenses.py")
 # The code of each block: names of classes and functions, methods after a dot.
 CODE = {
-    "embedding": "Embedding", "positions": "sinusoids", "norm": "Residual",
-    "attention": "scores attend Attention.split Attention.forward", "feed_forward": "FeedForward",
-    "linear": "Network.logits", "encoder": "Encoder", "encoder_layer": "EncoderLayer", "decoder": "Decoder",
-    "decoder_layer": "DecoderLayer", "masks": "padding_mask future_mask", "shift": "Pair", "loss": "teacher_forcing",
-    "last_norm": "final_norm", "gru": "GRU", "gru_both": "RecurrentEncoder GRU", "additive": "AdditiveAttention",
-    "readout": "RecurrentTranslator.forward"}
+    "embedding": "Embedding",
+    "positions": "sinusoids",
+    "norm": "Residual",
+    "attention": "scores attend Attention.split Attention.forward",
+    "feed_forward": "FeedForward",
+    "linear": "Network.logits",
+    "encoder": "Encoder",
+    "encoder_layer": "EncoderLayer",
+    "decoder": "Decoder",
+    "decoder_layer": "DecoderLayer",
+    "masks": "padding_mask future_mask",
+    "shift": "Pair",
+    "loss": "teacher_forcing",
+    "last_norm": "final_norm",
+    "gru": "GRU",
+    "gru_both": "RecurrentEncoder GRU",
+    "additive": "AdditiveAttention",
+    "readout": "RecurrentTranslator.forward",
+}
 
 
 @dataclass(frozen=True)
@@ -40,8 +54,21 @@ def _named() -> dict[str, Lines]:
         text = (PACKAGE / file).read_text(encoding="utf-8")
         lines = text.splitlines()
         tree = ast.parse(text)
-        within = ((f"{one.name}.", one.body) for one in tree.body if isinstance(one, ast.ClassDef))
+        within = (
+            (f"{one.name}.", one.body)
+            for one in tree.body
+            if isinstance(one, ast.ClassDef)
+        )
         for prefix, body in (("", tree.body), *within):
-            found.update({prefix + one.name: Lines(file, one.lineno, "\n".join(lines[one.lineno - 1:one.end_lineno]))
-                          for one in body if isinstance(one, (ast.ClassDef, ast.FunctionDef))})
+            found.update(
+                {
+                    prefix + one.name: Lines(
+                        file,
+                        one.lineno,
+                        "\n".join(lines[one.lineno - 1 : one.end_lineno]),
+                    )
+                    for one in body
+                    if isinstance(one, (ast.ClassDef, ast.FunctionDef))
+                }
+            )
     return found

@@ -15,8 +15,12 @@ from xformer.pieces import SPECIAL, WORD_START
 from xformer.results import Head
 
 SELF_ROLES = ("previous", "next", "itself", "first", "last", "separator", "same_word")
-ROLES = {"encoder_self": SELF_ROLES, "cross": ("aligned", "first", "last", "separator"),
-         "decoder_self": ("previous", "itself", "first", "separator", "same_word")}  # others name hidden keys
+# others name hidden keys
+ROLES = {
+    "encoder_self": SELF_ROLES,
+    "cross": ("aligned", "first", "last", "separator"),
+    "decoder_self": ("previous", "itself", "first", "separator", "same_word"),
+}
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,16 @@ def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[
     marks = {k for k, piece in enumerate(keys) if _is_separator(piece)}
     bare = [piece.removeprefix(WORD_START).lower() for piece in keys]
     named: dict[str, Callable[[int], set[int]]] = {
-        "previous": lambda q: {q - 1}, "next": lambda q: {q + 1}, "itself": lambda q: {q}, "first": lambda q: {0},
-        "last": lambda q: {len(keys) - 1}, "separator": lambda q: marks,
-        "same_word": lambda q: {k for k, one in enumerate(bare) if one == bare[q]} - {q} - marks}
+        "previous": lambda q: {q - 1},
+        "next": lambda q: {q + 1},
+        "itself": lambda q: {q},
+        "first": lambda q: {0},
+        "last": lambda q: {len(keys) - 1},
+        "separator": lambda q: marks,
+        "same_word": lambda q: (
+            {k for k, one in enumerate(bare) if one == bare[q]} - {q} - marks
+        ),
+    }
     if role not in named:
         raise ValueError(f"the role is {role!r}; choose one of {', '.join(SELF_ROLES)}")
     return [named[role](q) & {*range(len(keys))} for q in range(len(queries))]
@@ -50,8 +61,13 @@ def _is_separator(piece: str) -> bool:
     return piece in SPECIAL.values() or not any(c.isalnum() for c in piece)
 
 
-def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False
-          ) -> float | None:
+def score(
+    attention: np.ndarray,
+    role: str,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    causal: bool = False,
+) -> float | None:
     """Average, over the rows of attention (queries, keys), the share on the role's keys; None if it names none.
 
     causal: keys after the query are masked, so the role cannot name them; a row that can see only the role's keys, as
@@ -78,10 +94,14 @@ def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
         return None
     inside = attention[:, columns]
     favourites = {int(row.argmax()) for row in inside if row.max() > 0}
-    return float(inside.max(axis=1).mean() * len(favourites) / min(len(columns), len(attention)))
+    return float(
+        inside.max(axis=1).mean() * len(favourites) / min(len(columns), len(attention))
+    )
 
 
-def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
+def of_head(
+    head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]
+) -> list[Role]:
     """Score one head of its stack's maps (layers, heads, queries, keys) in every role of the stack, best first.
 
     Roles without a score on this sentence are left out; [] if the maps have no such head.
@@ -92,18 +112,29 @@ def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence
     attention = maps[head.layer - 1, head.head - 1]
     roles = []
     for role in ROLES[head.stack]:
-        value = (alignedness(attention, [not _is_separator(piece) for piece in keys]) if role == "aligned" else
-                 score(attention, role, queries, keys, causal=head.stack == "decoder_self"))
+        value = (
+            alignedness(attention, [not _is_separator(piece) for piece in keys])
+            if role == "aligned"
+            else score(
+                attention, role, queries, keys, causal=head.stack == "decoder_self"
+            )
+        )
         if value is not None:
             roles.append(Role(head, role, value))
     return sorted(roles, key=lambda one: -one.score)
 
 
-def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
+def rank(
+    stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]
+) -> list[Role]:
     """Score every head of maps (layers, heads, queries, keys) in every role of its stack, best first.
 
     The decoder's self-attention has no roles "next" and "last": no row can look at the next key, and only the last row
     at the last key, which is itself.
     """
-    roles = [role for head in Head.every(stack, *maps.shape[:2]) for role in of_head(head, maps, queries, keys)]
+    roles = [
+        role
+        for head in Head.every(stack, *maps.shape[:2])
+        for role in of_head(head, maps, queries, keys)
+    ]
     return sorted(roles, key=lambda one: -one.score)

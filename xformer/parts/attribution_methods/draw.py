@@ -18,15 +18,26 @@ def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
     """
     say = language.say
     reach = max(1.0, float(np.abs(effects.effect).max()))
-    return matrix(effects.effect, Axis(say("occlusion_rows"), shown_all(effects.predicted)),
-                  Axis(say("occlusion_columns"), shown_all(effects.words)), lambda piece, word, value: say(
-                      "occlusion_hover", piece=piece, word=word, value=f"{value:+.2f}"), title=say("occlusion_title"),
-                  scale=Scale(say("occlusion_bar"), reach, signed=True),
-                  pair=(sentence(effects.words), sentence(effects.predicted)))
+    return matrix(
+        effects.effect,
+        Axis(say("occlusion_rows"), shown_all(effects.predicted)),
+        Axis(say("occlusion_columns"), shown_all(effects.words)),
+        lambda piece, word, value: say(
+            "occlusion_hover", piece=piece, word=word, value=f"{value:+.2f}"
+        ),
+        title=say("occlusion_title"),
+        scale=Scale(say("occlusion_bar"), reach, signed=True),
+        pair=(sentence(effects.words), sentence(effects.predicted)),
+    )
 
 
-def compared(answers: Answers, word: str, where: str, language: Language = ENGLISH,
-             errors: tuple[float, float] | None = None) -> str:
+def compared(
+    answers: Answers,
+    word: str,
+    where: str,
+    language: Language = ENGLISH,
+    errors: tuple[float, float] | None = None,
+) -> str:
     """Tabulate the three methods' answers for one target word, with bars; then name the winner of each. HTML.
 
     where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
@@ -38,10 +49,33 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
     if errors is None:
         read = say("compared_rows", word=word)
     else:  # </s>, which is never given, is always read in the row that predicts it
-        kind = "given" if answers.given else "end" if errors[1] < errors[0] else "predicted"
-        read = say(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
-    first = [shown(answers.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"
-             for values in numbers]
+        kind = (
+            "given"
+            if answers.given
+            else "end"
+            if errors[1] < errors[0]
+            else "predicted"
+        )
+        read = say(
+            f"compared_rows_{kind}",
+            word=word,
+            predicted=f"{errors[0]:.2f}",
+            given=f"{errors[1]:.2f}",
+        )
+    first = [
+        shown(answers.words[int(np.nanargmax(values))])
+        if np.isfinite(values).any()
+        else "–"
+        for values in numbers
+    ]
     rows = zip(answers.words, *(values.tolist() for values in numbers), strict=True)
-    return fill("attribution_methods.compared", language, word=word, where=where, rows=rows, reach=reach, first=first,
-                read=read)
+    return fill(
+        "attribution_methods.compared",
+        language,
+        word=word,
+        where=where,
+        rows=rows,
+        reach=reach,
+        first=first,
+        read=read,
+    )

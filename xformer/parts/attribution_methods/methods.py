@@ -19,12 +19,21 @@ class Answers:
 
     words: tuple[str, ...]
     raw: np.ndarray  # (W,) attention of one head, sums to 1
-    weighed: np.ndarray  # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
-    effect: np.ndarray  # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
-    given: bool = False  # attention is read in the rows that were given the target word, not in those that predict it
+    # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
+    weighed: np.ndarray
+    # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
+    effect: np.ndarray
+    # attention is read in the rows that were given the target word, not in those that predict it
+    given: bool = False
 
 
-def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int], given: bool = False) -> Answers:
+def answers(
+    trace: Trace,
+    occlusion: Occlusion,
+    head: Head,
+    target: Sequence[int],
+    given: bool = False,
+) -> Answers:
     """Attribute the target word made of the predicted pieces `target` to the words of the source.
 
     Attention is summed over the pieces of a source word and averaged over the pieces of the target word; the fall of
@@ -38,6 +47,9 @@ def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int
     groups = words(trace.source)
     attention = trace.cross[head.layer - 1, head.head - 1]
     norms = trace.cross_norms[head.layer - 1, head.head - 1]
-    raw, weighed = (maps.by_words(one, [rows], groups)[0] for one in (attention, maps.weigh(attention, norms)))
+    raw, weighed = (
+        maps.by_words(one, [rows], groups)[0]
+        for one in (attention, maps.weigh(attention, norms))
+    )
     effect = np.append(occlusion.effect[list(target)].sum(axis=0), np.nan)
     return Answers(tuple(joined(trace.source, groups)), raw, weighed, effect, given)

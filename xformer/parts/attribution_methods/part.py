@@ -1,5 +1,4 @@
-"""Part of the Attention tab that compares attributions: raw attention, value-weighted attention, and leaving words out.
-"""
+"""Part of the Attention tab that compares attributions: raw attention, value-weighted attention, and leaving words out."""
 
 from typing import Any
 
@@ -27,25 +26,47 @@ def build(part: Layout, look: Layout) -> None:
     say = part.say
     part.note("occlusion_text", "occlusion")
     with gr.Row(elem_classes="ask"):
-        part["word"] = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160,
-                                   elem_classes="compared-word")
+        part["word"] = gr.Dropdown(
+            [],
+            value=None,
+            label=say("compared_for"),
+            min_width=160,
+            elem_classes="compared-word",
+        )
         button = gr.Button(say("occlusion_run"), min_width=160)
     part.status()
-    part["table"], part["picture"] = gr.HTML(elem_classes="tables compared"), part.plot("occluded")
-    part["result"] = gr.State()  # results.Occlusion of the pair; None until the button is pressed
+    part["table"], part["picture"] = (
+        gr.HTML(elem_classes="tables compared"),
+        part.plot("occluded"),
+    )
+    # results.Occlusion of the pair; None until the button is pressed
+    part["result"] = gr.State()
     # Stack, layer and head in one: when another model has others, they change one after the other.
     part["head"] = gr.Textbox(str(look.page.service.best_head), visible=False)
     place = [look["stack"], look["layer"], look["head"]]
-    gr.on([one.change for one in place], None, place, part["head"], js=script("headName"), **QUIET)
+    gr.on(
+        [one.change for one in place],
+        None,
+        place,
+        part["head"],
+        js=script("headName"),
+        **QUIET,
+    )
     again = {**part.listener(compare, "table"), **QUIET}
-    part["trace"].change(**part.listener(offer_words, "word", "result", "table", "picture"), **QUIET)
-    button.click(**part.listener(occlude, "picture", "result", problem="problem"), api_visibility="private").then(
-        **again)
+    part["trace"].change(
+        **part.listener(offer_words, "word", "result", "table", "picture"), **QUIET
+    )
+    button.click(
+        **part.listener(occlude, "picture", "result", problem="problem"),
+        api_visibility="private",
+    ).then(**again)
     gr.on([part["word"].change, part["head"].change], **again)
     part["lock"].change(**part.listener(follow, "word"), **QUIET)
 
 
-def offer_words(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
+def offer_words(
+    service: TranslationService, language: Language, *, trace: Trace | None, lock: str
+) -> dict[str, Any]:
     """Offer the target words of a new pair; all else is forgotten.
 
     First comes the one that is locked, or the first that is longer than three letters.
@@ -56,10 +77,17 @@ def offer_words(service: TranslationService, language: Language, *, trace: Trace
     names = _names(trace)
     first = next((i for i, name in enumerate(names) if len(name) > 3), 0)
     chosen = follow(service, language, trace=trace, lock=lock).get("word", first)
-    return {**forgotten, "word": gr.update(choices=[(name, i) for i, name in enumerate(names)], value=chosen)}
+    return {
+        **forgotten,
+        "word": gr.update(
+            choices=[(name, i) for i, name in enumerate(names)], value=chosen
+        ),
+    }
 
 
-def follow(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
+def follow(
+    service: TranslationService, language: Language, *, trace: Trace | None, lock: str
+) -> dict[str, Any]:
     """Choose the target word that is locked, if one is."""
     piece = locked_target(lock)
     if trace is None or piece is None:
@@ -69,18 +97,30 @@ def follow(service: TranslationService, language: Language, *, trace: Trace | No
 
 
 def _names(trace: Trace) -> list[str]:
-    return [shown("".join(trace.predicted[i] for i in group)) for group in words(trace.predicted)]
+    return [
+        shown("".join(trace.predicted[i] for i in group))
+        for group in words(trace.predicted)
+    ]
 
 
 @needs(trace="no_trace")
-def occlude(service: TranslationService, language: Language, *, trace: Trace) -> dict[str, Any]:
+def occlude(
+    service: TranslationService, language: Language, *, trace: Trace
+) -> dict[str, Any]:
     """Leave out each source word, for what it did for each target piece: the heatmap, and the numbers."""
     result = service.ask(Occlude(trace.text, trace.tokens))
     return {"picture": figure(occlusion(result, language)), "result": result}
 
 
-def compare(service: TranslationService, language: Language, *, trace: Trace | None, result: Occlusion | None,
-            word: int | None, head: str) -> dict[str, str]:
+def compare(
+    service: TranslationService,
+    language: Language,
+    *,
+    trace: Trace | None,
+    result: Occlusion | None,
+    word: int | None,
+    head: str,
+) -> dict[str, str]:
     """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
     if trace is None or result is None or word is None:
         return {"table": ""}
@@ -93,5 +133,12 @@ def compare(service: TranslationService, language: Language, *, trace: Trace | N
     errors = service.alignment_errors(chosen)
     given = reading(errors) == "given"
     label = f"{language.say('cross')} · {place(chosen, language)}"
-    return {"table": compared(answers(trace, result, chosen, group, given),
-                              _names(trace)[int(word)], label, language, errors)}
+    return {
+        "table": compared(
+            answers(trace, result, chosen, group, given),
+            _names(trace)[int(word)],
+            label,
+            language,
+            errors,
+        )
+    }

@@ -27,16 +27,36 @@ def build(part: Layout) -> None:
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             part.choice("grad_order", ORDERS, "both", "train_order_{}", "train_order")
             part.control("grad_layers", Whole(6, 1, DEEPEST), gr.Slider, "train_layers")
-            part.control("grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, "train_width")
+            part.control(
+                "grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, "train_width"
+            )
             part.number("grad_seed", Whole(0, 0, LARGEST_SEED), "train_seed")
             part.note("train_beginning_text")
-    gr.on([part.opened.change, *part.changes()],
-          **part.listener(draw, "said", "picture", problem="problem", only_here=True), **LATEST)
+    gr.on(
+        [part.opened.change, *part.changes()],
+        **part.listener(draw, "said", "picture", problem="problem", only_here=True),
+        **LATEST,
+    )
 
 
-def draw(study: StudyService, language: Language, *, grad_order: str, grad_layers: int, grad_width: int,
-         grad_seed: float | None) -> dict[str, Any]:
+def draw(
+    study: StudyService,
+    language: Language,
+    *,
+    grad_order: str,
+    grad_layers: int,
+    grad_width: int,
+    grad_seed: float | None,
+) -> dict[str, Any]:
     """Draw the gradients of an untrained model, and say how they grow or shrink with depth."""
     orders = NORMS if grad_order == "both" else (grad_order,)
-    found = {norm: study.gradients(int(grad_layers), int(grad_width), norm, int(grad_seed or 0)) for norm in orders}
-    return {"said": figures.growth(found, language), "picture": figure(figures.gradients(found, language))}
+    found = {
+        norm: study.gradients(
+            int(grad_layers), int(grad_width), norm, int(grad_seed or 0)
+        )
+        for norm in orders
+    }
+    return {
+        "said": figures.growth(found, language),
+        "picture": figure(figures.gradients(found, language)),
+    }

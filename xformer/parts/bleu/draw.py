@@ -15,7 +15,8 @@ from xformer.strings import ENGLISH, Language
 
 KINDS = ("matched", "clipped", "wrong", "missed")  # of n-grams
 MOST = 60  # n-grams that are listed of each order
-LONGEST = 300  # the most tokens up to which the brevity penalty is drawn, unless a text is longer
+# the most tokens up to which the brevity penalty is drawn, unless a text is longer
+LONGEST = 300
 
 
 def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
@@ -25,8 +26,12 @@ def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
     alone. Missed: the reference has these, the translation does not.
     """
     more = ngram.count - ngram.matches
-    counts = (ngram.matches, more if ngram.reference else 0, 0 if ngram.reference else more,
-              ngram.reference - ngram.matches)
+    counts = (
+        ngram.matches,
+        more if ngram.reference else 0,
+        0 if ngram.reference else more,
+        ngram.reference - ngram.matches,
+    )
     return ((kind, count) for kind, count in zip(KINDS, counts, strict=True) if count)
 
 
@@ -36,8 +41,14 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
     orders = []
     each = zip(parts.ngrams, parts.unclipped, parts.matches, parts.totals, strict=True)
     for n, (of_n, *counts) in enumerate(each, 1):
-        listed = [[(" ".join(ngram.tokens), *one) for one in kinds(ngram)] for ngram in of_n]
-        rows += [[n, tokens, language.say(f"bleu_{kind}"), count] for one in listed for tokens, kind, count in one]
+        listed = [
+            [(" ".join(ngram.tokens), *one) for one in kinds(ngram)] for ngram in of_n
+        ]
+        rows += [
+            [n, tokens, language.say(f"bleu_{kind}"), count]
+            for one in listed
+            for tokens, kind, count in one
+        ]
         orders.append((sum(listed[:MOST], []), len(of_n) - MOST, *counts))
     return fill("bleu.ngrams", language, kinds=KINDS, orders=orders, rows=rows)
 
@@ -49,25 +60,59 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
     longest = min(max(2 * reference, parts.length + 1), max(LONGEST, parts.length))
     lengths = np.arange(1, longest + 1)
     curve = np.exp(np.minimum(0, 1 - reference / lengths))
-    name, mark = literal([say("bleu_lab_curve"), say("bleu_lab_this", value=f"{parts.brevity_penalty:.3f}")])
-    drawn = [line(lengths, curve, name, BLUE, None, mode="lines"),
-             go.Scatter(x=[parts.length], y=[parts.brevity_penalty], mode="markers", name=mark,
-                        marker={"color": ORANGE, "size": 12})]
-    title = say("bleu_lab_brevity", length=parts.length, reference=reference, value=f"{parts.brevity_penalty:.3f}")
-    return go.Figure(drawn, layout(title, x=axis(say("bleu_lab_length"), range=[0, longest + 0.5]),
-                                   y=axis(say("bleu_lab_penalty"), range=[0, 1.06])))
+    name, mark = literal(
+        [
+            say("bleu_lab_curve"),
+            say("bleu_lab_this", value=f"{parts.brevity_penalty:.3f}"),
+        ]
+    )
+    drawn = [
+        line(lengths, curve, name, BLUE, None, mode="lines"),
+        go.Scatter(
+            x=[parts.length],
+            y=[parts.brevity_penalty],
+            mode="markers",
+            name=mark,
+            marker={"color": ORANGE, "size": 12},
+        ),
+    ]
+    title = say(
+        "bleu_lab_brevity",
+        length=parts.length,
+        reference=reference,
+        value=f"{parts.brevity_penalty:.3f}",
+    )
+    return go.Figure(
+        drawn,
+        layout(
+            title,
+            x=axis(say("bleu_lab_length"), range=[0, longest + 0.5]),
+            y=axis(say("bleu_lab_penalty"), range=[0, 1.06]),
+        ),
+    )
 
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
     orders = parts.orders
     penalty = f"{parts.brevity_penalty:.3f}"
-    precisions = [f"<sup>{match}</sup>⁄<sub>{total}</sub>"
-                  for match, total in zip(parts.matches[:orders], parts.totals, strict=False)]
+    precisions = [
+        f"<sup>{match}</sup>⁄<sub>{total}</sub>"
+        for match, total in zip(parts.matches[:orders], parts.totals, strict=False)
+    ]
     root = f"{penalty} · ({' · '.join(precisions) or '0'})<sup>1/{max(orders, 1)}</sup>"
-    halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
-    return fill("bleu.scores", language, parts=parts, paper=root, notes=f"{penalty} · {halves}",
-                sacre=smoothed(parts, language))
+    halves = (
+        " · ".join(f"({one})<sup>1/{2**n}</sup>" for n, one in enumerate(precisions, 1))
+        or "0"
+    )
+    return fill(
+        "bleu.scores",
+        language,
+        parts=parts,
+        paper=root,
+        notes=f"{penalty} · {halves}",
+        sacre=smoothed(parts, language),
+    )
 
 
 def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
@@ -77,8 +122,8 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
         return language.html("bleu_no_match")
     factors = []
     halvings = 0
-    for match, total in zip(parts.matches[:parts.orders], parts.totals, strict=False):
+    for match, total in zip(parts.matches[: parts.orders], parts.totals, strict=False):
         halvings += match == 0
-        over = str(match) if match else f"1/{2 ** halvings}"
+        over = str(match) if match else f"1/{2**halvings}"
         factors.append(f"<sup>{over}</sup>⁄<sub>{total}</sub>")
     return f"{parts.brevity_penalty:.3f} · ({' · '.join(factors) or '0'})<sup>1/{max(parts.orders, 1)}</sup>"

@@ -34,8 +34,13 @@ def cells(values: np.ndarray) -> str:
     rows, columns = values.shape
     wide = WIDTH / columns
     high = HEIGHT / rows
-    return _svg("".join(_box(wide * c, high * r, wide, high, f' fill-opacity="{value:.2f}"')
-                        for (r, c), value in np.ndenumerate(values) if value >= 0.005))
+    return _svg(
+        "".join(
+            _box(wide * c, high * r, wide, high, f' fill-opacity="{value:.2f}"')
+            for (r, c), value in np.ndenumerate(values)
+            if value >= 0.005
+        )
+    )
 
 
 def bars(values: Sequence[float]) -> str:
@@ -44,14 +49,26 @@ def bars(values: Sequence[float]) -> str:
     least = min(*values, 0.0)
     wide = WIDTH / len(values)
     scale = HEIGHT / ((most - least) or 1)
-    return _svg("".join(_box(wide * i + 1, (most - max(value, 0)) * scale, wide - 2, abs(value) * scale,
-                             ' class="up"' if least < 0 < value else "") for i, value in enumerate(values)))
+    return _svg(
+        "".join(
+            _box(
+                wide * i + 1,
+                (most - max(value, 0)) * scale,
+                wide - 2,
+                abs(value) * scale,
+                ' class="up"' if least < 0 < value else "",
+            )
+            for i, value in enumerate(values)
+        )
+    )
 
 
 def curve(x: Sequence[float], y: Sequence[float]) -> str:
     """Draw a curve; y from 0 to 1."""
-    points = " ".join(f"{WIDTH * at / (max(x) or 1):.1f},{2 + (HEIGHT - 4) * (1 - value):.1f}"
-                      for at, value in zip(x, y, strict=True))
+    points = " ".join(
+        f"{WIDTH * at / (max(x) or 1):.1f},{2 + (HEIGHT - 4) * (1 - value):.1f}"
+        for at, value in zip(x, y, strict=True)
+    )
     return _svg(f'<polyline points="{points}"/>')
 
 
@@ -60,4 +77,6 @@ def _svg(inside: str) -> str:
 
 
 def _box(x: float, y: float, wide: float, high: float, more: str = "") -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"{more}/>'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"{more}/>'
+    )

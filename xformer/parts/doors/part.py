@@ -31,7 +31,12 @@ KEPT = 8  # models whose doors are kept
 def build(part: Layout) -> None:
     """Lay the doors out; called inside the Translate tab."""
     page = part.page
-    shown = canvas("doors.js", "${value}", "doors", figure(links(page.sentence.value), page.language))
+    shown = canvas(
+        "doors.js",
+        "${value}",
+        "doors",
+        figure(links(page.sentence.value), page.language),
+    )
     made: dict[str, list[Door]] = {}  # by the identity of a model
 
     def draw(service: TranslationService, language: Language) -> dict[str, Any]:
@@ -48,23 +53,45 @@ def build(part: Layout) -> None:
 
 def links(sentence: str, english: bool = True) -> list[Door]:
     """The doors without their pictures. english: whether the model reads it, as the pronoun's sentence is English."""
-    return [Door("align", {"tab": "attention", "stack": "cross", "text": sentence}),
-            *([Door("refer", {"tab": "attention", "stack": "encoder_self", "text": OF_PRONOUN})] if english else []),
-            Door("next", {"tab": "decoding", "decode": "steps", "text": sentence}),
-            Door("order", {"tab": "positions", "positions": "none", "text": sentence}),
-            Door("review", {"tab": "sentiment", "review_part": "judge", "review": OF_REVIEW}),
-            Door("learn", {"tab": "training", "part": "live"})]
+    return [
+        Door("align", {"tab": "attention", "stack": "cross", "text": sentence}),
+        *(
+            [
+                Door(
+                    "refer",
+                    {"tab": "attention", "stack": "encoder_self", "text": OF_PRONOUN},
+                )
+            ]
+            if english
+            else []
+        ),
+        Door("next", {"tab": "decoding", "decode": "steps", "text": sentence}),
+        Door("order", {"tab": "positions", "positions": "none", "text": sentence}),
+        Door(
+            "review", {"tab": "sentiment", "review_part": "judge", "review": OF_REVIEW}
+        ),
+        Door("learn", {"tab": "training", "part": "live"}),
+    ]
 
 
-def drawn(service: TranslationService, links: Sequence[Door], study: StudyService,
-          reviews: ReviewService | UserError | None) -> list[Door]:
+def drawn(
+    service: TranslationService,
+    links: Sequence[Door],
+    study: StudyService,
+    reviews: ReviewService | UserError | None,
+) -> list[Door]:
     """Draw what each door opens on. A door without a picture is one whose model is not here, or has no such part."""
     passes = cache(service.translate_and_trace)  # two doors open the same sentence
     draws: dict[str, Callable[[Door], Door]] = {
-        "align": partial(aligns, service.best_head, passes), "refer": partial(refers, passes),
+        "align": partial(aligns, service.best_head, passes),
+        "refer": partial(refers, passes),
         "next": partial(chooses, passes),
-        "order": lambda door: replace(door, picture=cells((table(12, 20, 10.0) + 1) / 2)),
-        "review": partial(judges, reviews), "learn": partial(learns, study)}
+        "order": lambda door: replace(
+            door, picture=cells((table(12, 20, 10.0) + 1) / 2)
+        ),
+        "review": partial(judges, reviews),
+        "learn": partial(learns, study),
+    }
 
     def draw(door: Door) -> Door:
         try:
@@ -78,7 +105,11 @@ def drawn(service: TranslationService, links: Sequence[Door], study: StudyServic
 def aligns(head: Head, passes: Passes, door: Door) -> Door:
     """Open the head that aligns best."""
     maps = passes(door.address["text"])[1].of("cross").probabilities
-    return replace(door, picture=cells(maps[head.layer - 1, head.head - 1])) if maps.size else door
+    return (
+        replace(door, picture=cells(maps[head.layer - 1, head.head - 1]))
+        if maps.size
+        else door
+    )
 
 
 def refers(passes: Passes, door: Door) -> Door:
@@ -89,8 +120,15 @@ def refers(passes: Passes, door: Door) -> Door:
     if not maps.size or not {*words} <= {*trace.source}:
         return door
     asks, seen = map(trace.source.index, words)
-    layer, head = map(int, np.unravel_index(maps[:, :, asks, seen].argmax(), maps.shape[:2]))
-    address = {**door.address, "layer": layer + 1, "head": head + 1, "lock": f"en{asks}-en{seen}"}
+    layer, head = map(
+        int, np.unravel_index(maps[:, :, asks, seen].argmax(), maps.shape[:2])
+    )
+    address = {
+        **door.address,
+        "layer": layer + 1,
+        "head": head + 1,
+        "lock": f"en{asks}-en{seen}",
+    }
     return Door(door.key, address, cells(maps[layer, head]))
 
 
@@ -98,20 +136,31 @@ def chooses(passes: Passes, door: Door) -> Door:
     """Open the step at which the model was least sure."""
     best = passes(door.address["text"])[0].best
     step = int(np.argmin(best.log_probs))
-    return Door(door.key, {**door.address, "step": step + 1},
-                bars([math.exp(value) for _, value in best.alternatives[step]]))
+    return Door(
+        door.key,
+        {**door.address, "step": step + 1},
+        bars([math.exp(value) for _, value in best.alternatives[step]]),
+    )
 
 
 def judges(reviews: ReviewService | UserError | None, door: Door) -> Door:
     """Open a review, with what each of its words is worth."""
     if reviews is None or isinstance(reviews, UserError):
         return door
-    return replace(door, picture=bars(reviews.attribute(door.address["review"]).effect.tolist()))
+    return replace(
+        door, picture=bars(reviews.attribute(door.address["review"]).effect.tolist())
+    )
 
 
 def learns(study: StudyService, door: Door) -> Door:
     """Open live training, with what the best recorded run reached, step by step."""
-    runs = [[(0, 0.0), *((step, score) for step, _, score in course.scores)] for course in study.recorded().courses]
+    runs = [
+        [(0, 0.0), *((step, score) for step, _, score in course.scores)]
+        for course in study.recorded().courses
+    ]
     best = max(runs, key=lambda run: max(score for _, score in run))
     most = max(score for _, score in best) or 1
-    return replace(door, picture=curve([step for step, _ in best], [score / most for _, score in best]))
+    return replace(
+        door,
+        picture=curve([step for step, _ in best], [score / most for _, score in best]),
+    )

@@ -9,50 +9,109 @@ from xformer.parts.forming.errors import better_reading, error_course
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
-LONGEST = 160  # characters of a translation that are shown; early in training a model does not find an end
+# characters of a translation that are shown; early in training a model does not find an end
+LONGEST = 160
 
 
-def story(moments: Moments, course: Course, at: int, language: Language = ENGLISH) -> str:
+def story(
+    moments: Moments, course: Course, at: int, language: Language = ENGLISH
+) -> str:
     """List the translations of a sentence at all moments, the chosen one marked; HTML."""
-    texts = (text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in course.translations)
+    texts = (
+        text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+        for text in course.translations
+    )
     rows = zip((moment.step for moment in moments.moments), texts, strict=True)
     return fill("forming.story", language, course=course, rows=rows, at=at)
 
 
-def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bool, kept: Moment | None = None,
-            language: Language = ENGLISH) -> str:
+def summary(
+    moments: Moments,
+    at: int,
+    head: Head | None,
+    reading: str,
+    best: bool,
+    kept: Moment | None = None,
+    language: Language = ENGLISH,
+) -> str:
     """Say where in the training a moment is, and how well a head aligns then and at the end; HTML.
 
     best: whether the head is the one that aligns best at the end. kept: the moment whose weights the model has.
     """
     moment = moments.moments[at]
-    said = [language.html("form_where", step=moment.step, percent=f"{100 * moment.done:.3g}", pieces=moment.seen,
-                          minutes=f"{moment.seconds / 60:.1f}")]
+    said = [
+        language.html(
+            "form_where",
+            step=moment.step,
+            percent=f"{100 * moment.done:.3g}",
+            pieces=moment.seen,
+            minutes=f"{moment.seconds / 60:.1f}",
+        )
+    ]
     if head is not None and head.stack == "cross":
         errors = error_course(moments, head, reading)
-        said.append(language.html("form_error_best" if best else "form_error", where=place(head, language),
-                                  now=f"{errors[at]:.2f}", end=f"{errors[-1]:.2f}"))
+        said.append(
+            language.html(
+                "form_error_best" if best else "form_error",
+                where=place(head, language),
+                now=f"{errors[at]:.2f}",
+                end=f"{errors[-1]:.2f}",
+            )
+        )
     elif not moments.errors.size:
         said.append(language.html("no_maps_model"))
     if kept is not None and kept.step != moments.moments[-1].step:
-        said.append(language.html("form_kept", last=moments.moments[-1].step, step=kept.step))
-    return f'<p>{" ".join(said)}</p>'
+        said.append(
+            language.html("form_kept", last=moments.moments[-1].step, step=kept.step)
+        )
+    return f"<p>{' '.join(said)}</p>"
 
 
-def errors(moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH) -> go.Figure:
+def errors(
+    moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH
+) -> go.Figure:
     """Plot the alignment error of all cross-attention heads over the moments, with `head` highlighted and a mark at the
     chosen moment."""
     say = language.say
     places = list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
     hover = f"%{{fullData.name}}: %{{y:.3f}}{END}"
-    data = [line(places, error_course(moments, other, better_reading(moments, other)), place(other, language), GREY,
-                 hover, width=1, mode="lines", opacity=0.5, showlegend=False)
-            for other in Head.every("cross", layers, heads) if other != head]
+    data = [
+        line(
+            places,
+            error_course(moments, other, better_reading(moments, other)),
+            place(other, language),
+            GREY,
+            hover,
+            width=1,
+            mode="lines",
+            opacity=0.5,
+            showlegend=False,
+        )
+        for other in Head.every("cross", layers, heads)
+        if other != head
+    ]
     own = error_course(moments, head, reading)
-    data += [line(places, own, place(head, language), BLUE, hover),
-             go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
-                        marker={"color": ORANGE, "size": 14, "symbol": "diamond"}, hovertemplate=f"%{{y:.3f}}{END}")]
-    ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
-    return go.Figure(data, layout(say("form_plot_errors"), x=axis(say("form_axis_step"), **ticks),
-                                  y=axis(say("form_axis_error"), range=[0, 1.02])))
+    data += [
+        line(places, own, place(head, language), BLUE, hover),
+        go.Scatter(
+            x=[at],
+            y=[own[at]],
+            mode="markers",
+            name=say("form_now"),
+            marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
+            hovertemplate=f"%{{y:.3f}}{END}",
+        ),
+    ]
+    ticks = {
+        "tickvals": places,
+        "ticktext": [f"{moment.step:,}" for moment in moments.moments],
+    }
+    return go.Figure(
+        data,
+        layout(
+            say("form_plot_errors"),
+            x=axis(say("form_axis_step"), **ticks),
+            y=axis(say("form_axis_error"), range=[0, 1.02]),
+        ),
+    )

@@ -14,18 +14,27 @@ def followed(moments: Moments) -> tuple[Head, str] | None:
     last = moments.errors[-1]
     if not last.size:
         return None
-    reading, layer, head = (int(i) for i in np.unravel_index(np.argmin(last), last.shape))
+    reading, layer, head = (
+        int(i) for i in np.unravel_index(np.argmin(last), last.shape)
+    )
     return Head("cross", layer + 1, head + 1), READINGS[reading]
 
 
 def better_reading(moments: Moments, head: Head) -> str:
     """Name the reading in which a head of the cross-attention aligns better at the last moment."""
-    return READINGS[int(np.argmin(moments.errors[-1, :, head.layer - 1, head.head - 1]))]
+    return READINGS[
+        int(np.argmin(moments.errors[-1, :, head.layer - 1, head.head - 1]))
+    ]
 
 
 def error_course(moments: Moments, head: Head, reading: str) -> list[float]:
     """List the alignment error rate of a head at every moment."""
-    return [float(value) for value in moments.errors[:, READINGS.index(reading), head.layer - 1, head.head - 1]]
+    return [
+        float(value)
+        for value in moments.errors[
+            :, READINGS.index(reading), head.layer - 1, head.head - 1
+        ]
+    ]
 
 
 def trace_at(course: Course, moment: int) -> Trace:
@@ -37,6 +46,16 @@ def trace_at(course: Course, moment: int) -> Trace:
         maps = np.zeros((0, 1, asks, seen), np.float32)
         if stack in course.maps:
             maps = course.maps[stack][moment].astype(np.float32) / 255
-        arrays |= {stack: maps, f"{stack}_norms": np.zeros((*maps.shape[:2], seen), np.float32)}
-    return Trace(course.source, course.target, course.predicted, (0.0,) * len(course.predicted), **arrays,
-                 text=course.english, tokens=())
+        arrays |= {
+            stack: maps,
+            f"{stack}_norms": np.zeros((*maps.shape[:2], seen), np.float32),
+        }
+    return Trace(
+        course.source,
+        course.target,
+        course.predicted,
+        (0.0,) * len(course.predicted),
+        **arrays,
+        text=course.english,
+        tokens=(),
+    )

@@ -43,7 +43,8 @@ def build(part: Layout) -> None:
     part["table"] = gr.HTML(elem_classes="tables gen-said")
     part.look("gen_look")
     gr.HTML(named.missing(page.models.names, part.language))
-    with gr.Row(elem_classes="detail maps-of-all"):  # never hidden: what is not mounted loses its value
+    # never hidden: what is not mounted loses its value
+    with gr.Row(elem_classes="detail maps-of-all"):
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
                 part[name] = part.map(f"gen-{name}")
@@ -54,7 +55,9 @@ def build(part: Layout) -> None:
                 with gr.Column(min_width=300):
                     part["lengths"] = part.plot("gen-lengths")
                 with gr.Column(min_width=300):
-                    curve = part.choice("gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False)
+                    curve = part.choice(
+                        "gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False
+                    )
                     part["curves"] = part.plot("gen-curves")
         with part.folded("trained"):
             part.note("gen_trained_text")
@@ -63,14 +66,41 @@ def build(part: Layout) -> None:
             part.note("gen_costs_text")
             part["costs"] = gr.HTML(elem_classes="tables")
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-                part["picture"], part["said"] = part.plot("gen-times"), gr.HTML(elem_classes="summary")
+                part["picture"], part["said"] = (
+                    part.plot("gen-times"),
+                    gr.HTML(elem_classes="summary"),
+                )
     part |= {"compared": gr.State(), "found": gr.State(), "measured": gr.State()}
-    part.opened.change(**part.listener(compare, "compared", "table", "costs", *WITH_MAPS, problem="problem",
-                                  only_here=True), **LATEST)
-    gr.on([part.opened.change, curve.input],
-          **part.listener(draw, "found", "facts", "trained", "lengths", "curves", only_here=True), **LATEST)
-    part.opened.change(**part.listener(measure, "measured", "picture", "said", only_here=True,
-                                  ask=page.always(page.study)), **QUIET)
+    part.opened.change(
+        **part.listener(
+            compare,
+            "compared",
+            "table",
+            "costs",
+            *WITH_MAPS,
+            problem="problem",
+            only_here=True,
+        ),
+        **LATEST,
+    )
+    gr.on(
+        [part.opened.change, curve.input],
+        **part.listener(
+            draw, "found", "facts", "trained", "lengths", "curves", only_here=True
+        ),
+        **LATEST,
+    )
+    part.opened.change(
+        **part.listener(
+            measure,
+            "measured",
+            "picture",
+            "said",
+            only_here=True,
+            ask=page.always(page.study),
+        ),
+        **QUIET,
+    )
 
 
 def is_here(page: Page) -> bool:
@@ -79,16 +109,32 @@ def is_here(page: Page) -> bool:
 
 
 @needs(translation="no_trace")
-def compare(models: ModelPool, language: Language, *, translation: Translation, compared: Translation | None
-            ) -> Iterator[dict[str, Any]]:
+def compare(
+    models: ModelPool,
+    language: Language,
+    *,
+    translation: Translation,
+    compared: Translation | None,
+) -> Iterator[dict[str, Any]]:
     """Translate the page's sentence with every generation at hand, one after the other, and show where each looks."""
-    said = {"problem": notice([language.say("gen_spanish")] if looks_like(translation.source, "es") else [], "warning")}
+    said = {
+        "problem": notice(
+            [language.say("gen_spanish")]
+            if looks_like(translation.source, "es")
+            else [],
+            "warning",
+        )
+    }
     if compared is translation:
         yield said
         return
     names = at_hand(models)
     pieces = len(translation.source_tokens) + 1
-    answer: dict[str, Any] = {**said, "compared": translation, "costs": figures.complexity(pieces, WIDTH, language)}
+    answer: dict[str, Any] = {
+        **said,
+        "compared": translation,
+        "costs": figures.complexity(pieces, WIDTH, language),
+    }
     if not names:
         yield {**answer, "table": ""}
         return
@@ -97,20 +143,34 @@ def compare(models: ModelPool, language: Language, *, translation: Translation, 
     for done, name in enumerate(names, 1):
         try:
             with generation(models, name) as service:
-                answered, trace = service.translate_and_trace(translation.source, translation.alone)
+                answered, trace = service.translate_and_trace(
+                    translation.source, translation.alone
+                )
                 drawn = _map(service, name, trace, language)
                 # The first translation may have loaded the model and made its buffers.
-                seconds = median(service.translate(translation.source, translation.alone).seconds
-                                 for _ in range(figures.WARM))
+                seconds = median(
+                    service.translate(translation.source, translation.alone).seconds
+                    for _ in range(figures.WARM)
+                )
             best = answered.best
-            answers.append(Answer(name, best.text, seconds, sum(best.log_probs) / len(best.log_probs)))
+            answers.append(
+                Answer(
+                    name, best.text, seconds, sum(best.log_probs) / len(best.log_probs)
+                )
+            )
         except UserError as error:
             drawn = {}
             answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
-        yield {**said, "table": figures.translations(answers, names[done:], language), **drawn}
+        yield {
+            **said,
+            "table": figures.translations(answers, names[done:], language),
+            **drawn,
+        }
 
 
-def _map(service: TranslationService, name: str, trace: Trace, language: Language) -> dict[str, Any]:
+def _map(
+    service: TranslationService, name: str, trace: Trace, language: Language
+) -> dict[str, Any]:
     """Draw the map of the head that aligns best, where a model has one, by words, with its error in the title."""
     if name not in WITH_MAPS or not service.info.layers("cross"):
         return {}
@@ -119,16 +179,35 @@ def _map(service: TranslationService, name: str, trace: Trace, language: Languag
     given = {head} if alignment.reading(errors) == "given" else set()
     choice = Choice(*head, words=True, view="heatmap")
     drawn = picture(trace, choice, language, given=given)
-    title = language.say("gen_map_title" if errors else "gen_map_title_unmeasured", name=named.label(name, language),
-                         layer=head.layer, head=head.head, error=f"{min(errors):.3f}" if errors else "")
+    title = language.say(
+        "gen_map_title" if errors else "gen_map_title_unmeasured",
+        name=named.label(name, language),
+        layer=head.layer,
+        head=head.head,
+        error=f"{min(errors):.3f}" if errors else "",
+    )
     # Three maps stand side by side: their rows have short names.
-    short = replace(drawn, title=title, queries=drawn.line) if given else replace(
-        drawn, title=title, queries=tuple(f"→ {word}" for word in drawn.line), asks=language.say("gen_map_asks"))
+    short = (
+        replace(drawn, title=title, queries=drawn.line)
+        if given
+        else replace(
+            drawn,
+            title=title,
+            queries=tuple(f"→ {word}" for word in drawn.line),
+            asks=language.say("gen_map_asks"),
+        )
+    )
     identity = f"{service.info.name} {service.info.identity}"
     return {name: head_payload.payload(short, choice, identity, language)}
 
 
-def draw(models: ModelPool, language: Language, *, found: list[Generation] | None, gen_curve: str) -> dict[str, Any]:
+def draw(
+    models: ModelPool,
+    language: Language,
+    *,
+    found: list[Generation] | None,
+    gen_curve: str,
+) -> dict[str, Any]:
     """Draw what was measured of the generations at hand: their scores once, and the curve that is chosen."""
     if found is not None:
         return {"curves": figure(figures.curves(found, gen_curve, language))}
@@ -139,10 +218,13 @@ def draw(models: ModelPool, language: Language, *, found: list[Generation] | Non
                 found.append(_measured(service, name, language))
         except UserError:  # `compare` says why
             continue
-    return {"found": found, "facts": figures.facts(found, language) if found else "",
-            "trained": figures.trained(found, language),
-            "lengths": figure(figures.lengths(found, language)),
-            "curves": figure(figures.curves(found, gen_curve, language))}
+    return {
+        "found": found,
+        "facts": figures.facts(found, language) if found else "",
+        "trained": figures.trained(found, language),
+        "lengths": figure(figures.lengths(found, language)),
+        "curves": figure(figures.curves(found, gen_curve, language)),
+    }
 
 
 def _measured(service: TranslationService, name: str, language: Language) -> Generation:
@@ -155,24 +237,43 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
         broken = error.say(language)
     errors = service.alignment_errors(service.best_head)
     bleu = service.metrics.get("bleu")
-    return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,
-                      min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
-                      _scores(service), tuple(service.length_scores), history, kept_moment(service), broken,
-                      service.metrics)
+    return Generation(
+        name,
+        service.info,
+        service.best_head if service.info.layers("cross") else None,
+        min(errors) if errors else None,
+        float(bleu) if isinstance(bleu, (int, float)) else None,
+        _scores(service),
+        tuple(service.length_scores),
+        history,
+        kept_moment(service),
+        broken,
+        service.metrics,
+    )
 
 
 def _scores(service: TranslationService) -> dict[str, float]:
     """Return BLEU on sets of sentences as they stand, where `evaluate translation --save` measured it."""
     scores = service.metrics.get("scores")
-    return {str(one.get("set")): float(one["bleu"]) for one in (scores if isinstance(scores, list) else [])
-            if isinstance(one, dict) and not one.get("plain") and not one.get("lowercase")
-            and isinstance(one.get("bleu"), (int, float))}
+    return {
+        str(one.get("set")): float(one["bleu"])
+        for one in (scores if isinstance(scores, list) else [])
+        if isinstance(one, dict)
+        and not one.get("plain")
+        and not one.get("lowercase")
+        and isinstance(one.get("bleu"), (int, float))
+    }
 
 
-def measure(study: StudyService, language: Language, *, measured: bool | None) -> dict[str, Any]:
+def measure(
+    study: StudyService, language: Language, *, measured: bool | None
+) -> dict[str, Any]:
     """Measure once, on this machine, how long a recurrent layer and one of attention read."""
     if measured:
         return {}
     times = study.layer_times()
-    return {"measured": True, "picture": figure(figures.times(times, language)),
-            "said": figures.times_said(times, WIDTH, language)}
+    return {
+        "measured": True,
+        "picture": figure(figures.times(times, language)),
+        "said": figures.times_said(times, WIDTH, language),
+    }

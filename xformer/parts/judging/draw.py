@@ -22,10 +22,18 @@ LEAST_REACH = 0.25  # nats; if no word has a larger effect, all stay pale
 MOST = 8  # words in the table
 NAMED = 3  # words whose shares a sentence names
 CONTEXT = 8  # words that are shown around a change
-KEPT = 0.5  # share of common words, in order, from which one text counts as an edit of the other
-AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
-KINDS = {"nothing": (GREY, "dot"), "language": (BLUE, "solid"), "autoencoder": (ORANGE, "dash"), "two": (TEAL, "dot"),
-         "two_language": (TEAL, "solid")}  # of results.reviews: colours and dashes
+# share of common words, in order, from which one text counts as an edit of the other
+KEPT = 0.5
+# (least correlation, name)
+AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))
+# of results.reviews: colours and dashes
+KINDS = {
+    "nothing": (GREY, "dot"),
+    "language": (BLUE, "solid"),
+    "autoencoder": (ORANGE, "dash"),
+    "two": (TEAL, "dot"),
+    "two_language": (TEAL, "solid"),
+}
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 
@@ -69,16 +77,32 @@ def label_name(label: str, language: Language = ENGLISH) -> str:
 
 def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
     """Show the label, and the probability of every label as a bar."""
-    return fill("sentiment.verdict", language, label=label_name(sentiment.label, language),
-                probability=sentiment.probability, shares=[
-                    (label_name(label, language), share) for label, share in sentiment.probabilities.items()])
+    return fill(
+        "sentiment.verdict",
+        language,
+        label=label_name(sentiment.label, language),
+        probability=sentiment.probability,
+        shares=[
+            (label_name(label, language), share)
+            for label, share in sentiment.probabilities.items()
+        ],
+    )
 
 
 def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
     """Show the verdict, the warnings about the text, and the time it took."""
     warnings = notice([warning.say(language) for warning in judged.warnings], "warning")
-    return verdict(judged, language) + warnings + paragraph(
-        language, "review_meta", "meta", seconds=f"{judged.seconds:.2f}", pieces=len(judged.pieces))
+    return (
+        verdict(judged, language)
+        + warnings
+        + paragraph(
+            language,
+            "review_meta",
+            "meta",
+            seconds=f"{judged.seconds:.2f}",
+            pieces=len(judged.pieces),
+        )
+    )
 
 
 def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
@@ -86,8 +110,13 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
 
     Words that speak for the label are orange with a solid line, words against it blue with a dashed line.
     """
-    return fill("sentiment.effects", language, attribution=attribution, reach=_reach(attribution),
-                toward=label_name(attribution.toward, language))
+    return fill(
+        "sentiment.effects",
+        language,
+        attribution=attribution,
+        reach=_reach(attribution),
+        toward=label_name(attribution.toward, language),
+    )
 
 
 def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
@@ -99,28 +128,57 @@ def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -
     """Show a text with the share of attention of each word, and how far that agrees with the effects."""
     shares = view.of(attribution)
     is_maximum = view.kind == "pooling" and attribution.pooled == "max"
-    return fill("sentiment.looked", language, attribution=attribution, shares=shares.tolist(), kind=view.kind,
-                key="review_text_max" if is_maximum else f"review_text_{view.kind}", place=view.place,
-                found=most_seen(attribution, shares, language), agrees=agreement(attribution, view, language))
+    return fill(
+        "sentiment.looked",
+        language,
+        attribution=attribution,
+        shares=shares.tolist(),
+        kind=view.kind,
+        key="review_text_max" if is_maximum else f"review_text_{view.kind}",
+        place=view.place,
+        found=most_seen(attribution, shares, language),
+        agrees=agreement(attribution, view, language),
+    )
 
 
-def most_seen(attribution: Attribution, shares: np.ndarray, language: Language = ENGLISH) -> str:
+def most_seen(
+    attribution: Attribution, shares: np.ndarray, language: Language = ENGLISH
+) -> str:
     """Name the words with the largest shares (W,), and how much these have together."""
     most = np.argsort(-shares, kind="stable")[:NAMED]
-    named = ", ".join(language.say("review_word_share", word=bare(attribution.words[i]),
-                                   percent=percent(float(shares[i]))) for i in most)
-    return language.say("review_shares_found", percent=percent(float(shares[most].sum())), count=len(most),
-                        words=len(shares), list=named)
+    named = ", ".join(
+        language.say(
+            "review_word_share",
+            word=bare(attribution.words[i]),
+            percent=percent(float(shares[i])),
+        )
+        for i in most
+    )
+    return language.say(
+        "review_shares_found",
+        percent=percent(float(shares[most].sum())),
+        count=len(most),
+        words=len(shares),
+        list=named,
+    )
 
 
-def agreement(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
+def agreement(
+    attribution: Attribution, view: View, language: Language = ENGLISH
+) -> str:
     """Say how well the sizes of the effects agree with the shares of attention, by rank correlation."""
     value = rank_correlation(np.abs(attribution.effect), view.of(attribution))
     if value is None:
         return language.say("review_agree_none")
-    how = next(name for least, name in AGREEMENT if value >= least or name == "opposite")
-    return language.say("review_agree", how=language.say(f"review_agree_{how}"), value=f"{value:+.2f}",
-                        words=len(attribution.words))
+    how = next(
+        name for least, name in AGREEMENT if value >= least or name == "opposite"
+    )
+    return language.say(
+        "review_agree",
+        how=language.say(f"review_agree_{how}"),
+        value=f"{value:+.2f}",
+        words=len(attribution.words),
+    )
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
@@ -137,39 +195,90 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
 def ranks(values: np.ndarray) -> np.ndarray:
     """Ranks (n,) of values (n,), from 1 for the least; equal values share the mean of their ranks."""
     ordered = np.sort(values)
-    return (np.searchsorted(ordered, values, "left") + 1 + np.searchsorted(ordered, values, "right")) / 2
+    return (
+        np.searchsorted(ordered, values, "left")
+        + 1
+        + np.searchsorted(ordered, values, "right")
+    ) / 2
 
 
-def strongest(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
+def strongest(
+    attribution: Attribution, view: View, language: Language = ENGLISH
+) -> str:
     """Tabulate the MOST words with the largest effects, with their numbers and bars."""
     shares = view.of(attribution)
     effect = attribution.effect.tolist()
     reach = _reach(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
-    return fill("sentiment.strongest", language, kind=view.kind, place=view.place, rows=[
-        (attribution.words[i], effect[i], abs(effect[i]) / reach, float(shares[i]), float(shares[i]) / most)
-        for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]])
+    return fill(
+        "sentiment.strongest",
+        language,
+        kind=view.kind,
+        place=view.place,
+        rows=[
+            (
+                attribution.words[i],
+                effect[i],
+                abs(effect[i]) / reach,
+                float(shares[i]),
+                float(shares[i]) / most,
+            )
+            for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]
+        ],
+    )
 
 
 def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
     """Say how far an edit of a text has moved the verdict, and mark the changes; "" if the new text is no edit."""
-    matcher = difflib.SequenceMatcher(a=before.text.split(), b=after.text.split(), autojunk=False)
-    if before.text == after.text or matcher.quick_ratio() < KEPT or matcher.ratio() < KEPT:
+    matcher = difflib.SequenceMatcher(
+        a=before.text.split(), b=after.text.split(), autojunk=False
+    )
+    if (
+        before.text == after.text
+        or matcher.quick_ratio() < KEPT
+        or matcher.ratio() < KEPT
+    ):
         return ""
     label = before.label
-    return fill("sentiment.moved", language, label=label_name(label, language), was=before.probabilities[label],
-                now=after.probabilities[label], changes=changed_words(before.text, after.text, CONTEXT))
+    return fill(
+        "sentiment.moved",
+        language,
+        label=label_name(label, language),
+        was=before.probabilities[label],
+        now=after.probabilities[label],
+        changes=changed_words(before.text, after.text, CONTEXT),
+    )
 
 
-def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
+def pair(
+    examples: Sequence[Example],
+    look: str,
+    right: int,
+    every: int,
+    language: Language = ENGLISH,
+) -> str:
     """Show the model's verdicts on a minimal pair, with the effects of both texts on one scale.
 
     look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
     """
-    sides = [(one.attribution, verdict(one.attribution.sentiment, language), label_name(one.label, language), one.right)
-             for one in examples]
-    return fill("sentiment.pair", language, look=look, sides=sides, right=right, every=every,
-                reach=max(_reach(example.attribution) for example in examples))
+    sides = [
+        (
+            one.attribution,
+            verdict(one.attribution.sentiment, language),
+            label_name(one.label, language),
+            one.right,
+        )
+        for one in examples
+    ]
+    return fill(
+        "sentiment.pair",
+        language,
+        look=look,
+        sides=sides,
+        right=right,
+        every=every,
+        reach=max(_reach(example.attribution) for example in examples),
+    )
 
 
 def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
@@ -180,21 +289,59 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     accuracy = [100 * one.accuracy for one in bins]
     most = max([1, *(one.count for one in bins)])
     least = min([*confidence, *accuracy, 50])
-    hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
-                 accuracy=percent(one.accuracy)) for one in bins]
-    return go.Figure([
-        line([0, 100], [0, 100], say("calibration_perfect"), GREY, None, dash="dash", mode="lines", hoverinfo="skip"),
-        line(confidence, accuracy, say("calibration_model"), BLUE, "%{text}<extra></extra>", text=hints,
-             marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})], layout(say("calibration_plot"),
-               x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
-               y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
+    hints = [
+        say(
+            "calibration_hover",
+            count=one.count,
+            confidence=percent(one.confidence),
+            accuracy=percent(one.accuracy),
+        )
+        for one in bins
+    ]
+    return go.Figure(
+        [
+            line(
+                [0, 100],
+                [0, 100],
+                say("calibration_perfect"),
+                GREY,
+                None,
+                dash="dash",
+                mode="lines",
+                hoverinfo="skip",
+            ),
+            line(
+                confidence,
+                accuracy,
+                say("calibration_model"),
+                BLUE,
+                "%{text}<extra></extra>",
+                text=hints,
+                marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]},
+            ),
+        ],
+        layout(
+            say("calibration_plot"),
+            x=axis(
+                say("calibration_confidence"),
+                range=[min(confidence, default=50) - 3, 101],
+            ),
+            y=axis(say("calibration_accuracy"), range=[least - 3, 101]),
+        ),
+    )
 
 
 def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> str:
     """Explain the calibration diagram, with the expected calibration error before and after; HTML."""
-    return paragraph(language, "calibration_text", "note", texts=sum(one.count for one in calibration.bins),
-                     error=percent(calibration.error), before=percent(calibration.error_before),
-                     temperature=f"{calibration.temperature:.2f}")
+    return paragraph(
+        language,
+        "calibration_text",
+        "note",
+        texts=sum(one.count for one in calibration.bins),
+        error=percent(calibration.error),
+        before=percent(calibration.error_before),
+        temperature=f"{calibration.temperature:.2f}",
+    )
 
 
 def calibration_found(calibration: Calibration, language: Language = ENGLISH) -> str:
@@ -202,8 +349,13 @@ def calibration_found(calibration: Calibration, language: Language = ENGLISH) ->
     if not calibration.bins:
         return ""
     surest = max(calibration.bins, key=lambda one: one.confidence)
-    return paragraph(language, "calibration_found", count=surest.count, confidence=percent(surest.confidence),
-                     accuracy=percent(surest.accuracy))
+    return paragraph(
+        language,
+        "calibration_found",
+        count=surest.count,
+        confidence=percent(surest.confidence),
+        accuracy=percent(surest.accuracy),
+    )
 
 
 def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Figure:
@@ -214,32 +366,88 @@ def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Fig
     points = []
     for place, (kind, (colour, dash)) in enumerate(KINDS.items()):
         groups = [runs for share in study.shares if (runs := study.of(kind, share))]
-        at = [runs[0].share * 10 ** (0.03 * (place - len(KINDS) // 2)) for runs in groups]
+        at = [
+            runs[0].share * 10 ** (0.03 * (place - len(KINDS) // 2)) for runs in groups
+        ]
         values = [[100 * one.accuracy for one in runs] for runs in groups]
         means = [*map(study.mean, groups)]
-        highest = [max(each) - 100 * mean for each, mean in zip(values, means, strict=True)]
-        lowest = [100 * mean - min(each) for each, mean in zip(values, means, strict=True)]
-        curves.append(line(
-            at, [100 * mean for mean in means], say(f"shares_{kind}"), colour, f"%{{fullData.name}}, %{{text}}{END}",
-            text=[say("shares_hover", labels=runs[0].labels, value=percent(mean), seeds=len(runs))
-                  for runs, mean in zip(groups, means, strict=True)], dash=dash,
-            error_y={"symmetric": False, "array": highest, "arrayminus": lowest, "color": colour, "width": 0}))
-        points.append(line(
-            [x for x, runs in zip(at, groups, strict=True) for _ in runs], [value for each in values for value in each],
-            say("shares_seeds", name=say(f"shares_{kind}")), colour, f"%{{text}}{END}", mode="markers",
-            text=[say("shares_hover_seed", seed=one.seed, value=percent(one.accuracy))
-                  for runs in groups for one in runs], showlegend=False, marker={"size": 9, "symbol": "line-ew-open"}))
-    ticks = {"tickvals": study.shares, "ticktext": [f"{100 * share:g} %" for share in study.shares]}
-    return go.Figure([*curves, *points], layout(
-        say("shares_plot"), x=axis(say("shares_share"), type="log", **ticks), y=axis(say("shares_accuracy"))))
+        highest = [
+            max(each) - 100 * mean for each, mean in zip(values, means, strict=True)
+        ]
+        lowest = [
+            100 * mean - min(each) for each, mean in zip(values, means, strict=True)
+        ]
+        curves.append(
+            line(
+                at,
+                [100 * mean for mean in means],
+                say(f"shares_{kind}"),
+                colour,
+                f"%{{fullData.name}}, %{{text}}{END}",
+                text=[
+                    say(
+                        "shares_hover",
+                        labels=runs[0].labels,
+                        value=percent(mean),
+                        seeds=len(runs),
+                    )
+                    for runs, mean in zip(groups, means, strict=True)
+                ],
+                dash=dash,
+                error_y={
+                    "symmetric": False,
+                    "array": highest,
+                    "arrayminus": lowest,
+                    "color": colour,
+                    "width": 0,
+                },
+            )
+        )
+        points.append(
+            line(
+                [x for x, runs in zip(at, groups, strict=True) for _ in runs],
+                [value for each in values for value in each],
+                say("shares_seeds", name=say(f"shares_{kind}")),
+                colour,
+                f"%{{text}}{END}",
+                mode="markers",
+                text=[
+                    say("shares_hover_seed", seed=one.seed, value=percent(one.accuracy))
+                    for runs in groups
+                    for one in runs
+                ],
+                showlegend=False,
+                marker={"size": 9, "symbol": "line-ew-open"},
+            )
+        )
+    ticks = {
+        "tickvals": study.shares,
+        "ticktext": [f"{100 * share:g} %" for share in study.shares],
+    }
+    return go.Figure(
+        [*curves, *points],
+        layout(
+            say("shares_plot"),
+            x=axis(say("shares_share"), type="log", **ticks),
+            y=axis(say("shares_accuracy")),
+        ),
+    )
 
 
 def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> str:
     """Tabulate what each way to learn is, and what it reaches; and by how much one is ahead of another, seed by seed;
     HTML."""
-    spread = sum(one.accuracy * (1 - one.accuracy) for one in study.runs) / len(study.runs)  # mean variance of a text
-    return fill("sentiment.pretraining", language, study=study, kinds=[*KINDS],
-                error=100 * math.sqrt(spread / study.about["held_out"]))
+    # mean variance of a text
+    spread = sum(one.accuracy * (1 - one.accuracy) for one in study.runs) / len(
+        study.runs
+    )
+    return fill(
+        "sentiment.pretraining",
+        language,
+        study=study,
+        kinds=[*KINDS],
+        error=100 * math.sqrt(spread / study.about["held_out"]),
+    )
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:

@@ -30,7 +30,9 @@ FOLDS = (
     ("shares", "shares_title"),
     ("poolings", "poolings_title"),
 )
-PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
+PAIRS: list[dict[str, Any]] = json.loads(
+    (ASSETS / "pairs.json").read_text(encoding="utf-8")
+)
 PATIENCE = 1.0  # seconds after which the progress is shown
 
 
@@ -45,18 +47,28 @@ def build(part: Layout) -> None:
         return
     readers = {reader.info.name: reader, **page.other_reviews}
     which = page.reviewer = part.control(
-        "classifier", OneOf((*readers,), reader.info.name), gr.Radio,
-        choices=[(language.say(f"classifier_{i}", layers=one.info.n_layers), name)
-                 for i, (name, one) in enumerate(readers.items())],
-        visible=len(readers) > 1, render=False, elem_classes="which-reader")
+        "classifier",
+        OneOf((*readers,), reader.info.name),
+        gr.Radio,
+        choices=[
+            (language.say(f"classifier_{i}", layers=one.info.n_layers), name)
+            for i, (name, one) in enumerate(readers.items())
+        ],
+        visible=len(readers) > 1,
+        render=False,
+        elem_classes="which-reader",
+    )
     # The review that was judged, for the address; "" for the example. The last declared is set first: it must be there
     # before the classifier's choice is answered.
     part.hidden("review", Words(), gr.Textbox)
-    part.ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
+    part.ask = Ask(
+        lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab
+    )
     with gr.Row(elem_classes="reviewed"):
         _review(part, reader)
     page.review = part["text"]
-    with gr.Row(elem_classes="detail explains gives-row"):  # what a maximum over the pieces gives
+    # what a maximum over the pieces gives
+    with gr.Row(elem_classes="detail explains gives-row"):
         with gr.Column(scale=7, min_width=300):
             part["gives"] = gr.HTML(elem_classes="sentiment gives-said")
             part["gives_picture"] = part.plot("gives-picture")
@@ -76,18 +88,43 @@ def _review(part: Layout, reader: ReviewService) -> None:
     language = part.language
     say = part.say
     with gr.Column(scale=5, min_width=320):
-        part["text"] = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
-                                  placeholder=say("review_placeholder"))
+        part["text"] = gr.Textbox(
+            EXAMPLES[0],
+            label=say("review"),
+            lines=7,
+            max_lines=14,
+            placeholder=say("review_placeholder"),
+        )
         with gr.Row(elem_classes="run"):
-            part["button"] = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
-            canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
-        part["sample"] = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[one] for one in EXAMPLES],
-                                    label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        part["about"] = gr.HTML(_about(reader.info, language), elem_classes="about-reader")
+            part["button"] = gr.Button(
+                say("review_run"), variant="primary", size="md", scale=0, min_width=190
+            )
+            canvas(
+                "shortcut.js",
+                "${value}",
+                "hint",
+                f'<p class="note">{language.html("review_edit_hint")}</p>',
+            )
+        part["sample"] = gr.Dataset(
+            components=[gr.Textbox(visible=False)],
+            samples=[[one] for one in EXAMPLES],
+            label=say("examples"),
+            layout="gallery",
+            type="values",
+            elem_classes="examples",
+        )
+        part["about"] = gr.HTML(
+            _about(reader.info, language), elem_classes="about-reader"
+        )
         part["classifier"].render()
     with gr.Column(scale=7, min_width=320):
-        part["verdict"] = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
-        part["moves"], part["stale"] = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
+        part["verdict"] = gr.HTML(
+            elem_classes="tables sentiment judged", min_height=120
+        )
+        part["moves"], part["stale"] = (
+            gr.HTML(elem_classes="sentiment moves"),
+            gr.HTML(elem_classes="stale"),
+        )
         part["effects"] = gr.HTML(elem_classes="sentiment effects explains")
         part["strongest"] = gr.HTML(elem_classes="tables sentiment strongest explains")
 
@@ -97,34 +134,82 @@ def _looked(part: Layout, info: ModelInfo) -> None:
     say = part.say
     with part.folded("looked"), gr.Column(elem_classes="explains"):
         with gr.Row(elem_classes="controls"):
-            part["kind"] = gr.Radio(part.language.choices("review_view_{}", figures.VIEWS), value=View.kind,
-                                    label=say("review_view"), min_width=280)
+            part["kind"] = gr.Radio(
+                part.language.choices("review_view_{}", figures.VIEWS),
+                value=View.kind,
+                label=say("review_view"),
+                min_width=280,
+            )
         with gr.Row(visible=False, elem_classes="controls") as part["of_head"]:
-            part["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
-            part["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+            part["layer"] = gr.Radio(
+                numbers(info.n_layers),
+                value=info.n_layers,
+                label=say("layer"),
+                min_width=140,
+            )
+            part["head"] = gr.Radio(
+                numbers(info.n_heads), value=View.head, label=say("head"), min_width=140
+            )
         part["looked"] = gr.HTML(elem_classes="sentiment looked")
 
 
 def _listen(part: Layout) -> None:
     """Judge the review when it is asked for, and draw what follows from that."""
     live = ("verdict", "moves", "stale")
-    explained = ("attribution", "effects", "review", "gives", "gives_picture", "gives_table", *live)
-    waits: dict[str, Any] = {"show_progress_on": [part["effects"]], "api_visibility": "private"}
+    explained = (
+        "attribution",
+        "effects",
+        "review",
+        "gives",
+        "gives_picture",
+        "gives_table",
+        *live,
+    )
+    waits: dict[str, Any] = {
+        "show_progress_on": [part["effects"]],
+        "api_visibility": "private",
+    }
     part["classifier"].change(
-        **part.listener(choose, "text", *explained, "about", "layer", "head", problem="moves"), **waits).then(
-        **part.listener(offer, "layer", "head"), **QUIET)
-    gr.on([part["button"].click, part["text"].submit], **part.listener(judge, *explained, problem="moves"), **waits)
-    part["sample"].click(**part.listener(judge_example, "text", *explained, problem="moves"), **waits)
-    part.opened.change(**part.listener(open_tab, "text", *explained, problem="moves", only_here=True), **waits)
+        **part.listener(
+            choose, "text", *explained, "about", "layer", "head", problem="moves"
+        ),
+        **waits,
+    ).then(**part.listener(offer, "layer", "head"), **QUIET)
+    gr.on(
+        [part["button"].click, part["text"].submit],
+        **part.listener(judge, *explained, problem="moves"),
+        **waits,
+    )
+    part["sample"].click(
+        **part.listener(judge_example, "text", *explained, problem="moves"), **waits
+    )
+    part.opened.change(
+        **part.listener(open_tab, "text", *explained, problem="moves", only_here=True),
+        **waits,
+    )
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
     judged = part["attribution"].change
     kind = part["kind"]
-    gr.on([part["text"].change, judged], **part.listener(follow, *live, problem="moves"), **LATEST)
-    gr.on([judged, kind.input, part["layer"].input, part["head"].input],
-          **part.listener(draw, "looked", "strongest"), **LATEST)
-    kind.input(**part.listener(lambda service, language, *, kind: {"of_head": gr.update(visible=kind == "head")},
-                               "of_head"), **QUIET)
+    gr.on(
+        [part["text"].change, judged],
+        **part.listener(follow, *live, problem="moves"),
+        **LATEST,
+    )
+    gr.on(
+        [judged, kind.input, part["layer"].input, part["head"].input],
+        **part.listener(draw, "looked", "strongest"),
+        **LATEST,
+    )
+    kind.input(
+        **part.listener(
+            lambda service, language, *, kind: {
+                "of_head": gr.update(visible=kind == "head")
+            },
+            "of_head",
+        ),
+        **QUIET,
+    )
 
 
 def _about(info: ModelInfo, language: Language) -> str:
@@ -132,18 +217,28 @@ def _about(info: ModelInfo, language: Language) -> str:
     mask = language.say("arch_mask_causal" if info.causal else "arch_mask_full")
     said = language.html("review_intro", mask=mask)
     if info.pooling == "max":
-        said += f' {language.html("review_lecture")}'
+        said += f" {language.html('review_lecture')}"
     return f'<p class="note">{said} {of_model(info, _line(info, language))}</p>'
 
 
 def _line(info: ModelInfo, language: Language) -> str:
     """A classifier in a line."""
     key = "review_model_one" if info.n_layers == 1 else "review_model"
-    return language.say(key, name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
-                        millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
+    return language.say(
+        key,
+        name=info.name,
+        norm=info.norm,
+        layers=info.n_layers,
+        heads=info.n_heads,
+        millions=f"{info.parameters / 1e6:.1f}",
+        device=info.device,
+        precision=info.precision,
+    )
 
 
-def judge(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
+def judge(
+    service: ReviewService, language: Language, *, text: str | None, progress: Any
+) -> dict[str, Any]:
     """Judge a review and explain it; keep it for the address."""
     began = time.perf_counter()
 
@@ -152,9 +247,13 @@ def judge(service: ReviewService, language: Language, *, text: str | None, progr
             progress((done, of))
 
     attribution = service.attribute(text or "", tell)
-    return {"attribution": attribution, "effects": figures.effects(attribution, language),
-            "review": kept(text), **_maximum(attribution, language),
-            **_live(attribution.sentiment, language)}
+    return {
+        "attribution": attribution,
+        "effects": figures.effects(attribution, language),
+        "review": kept(text),
+        **_maximum(attribution, language),
+        **_live(attribution.sentiment, language),
+    }
 
 
 def _maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
@@ -162,15 +261,28 @@ def _maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
     found = attribution.maximum
     if found is None:
         return {"gives": "", "gives_picture": None, "gives_table": ""}
-    return {"gives": of_maximum.explained(attribution, found, language),
-            "gives_picture": figure(of_maximum.picture(found, language)),
-            "gives_table": of_maximum.table(attribution, found, language)}
+    return {
+        "gives": of_maximum.explained(attribution, found, language),
+        "gives_picture": figure(of_maximum.picture(found, language)),
+        "gives_table": of_maximum.table(attribution, found, language),
+    }
 
 
-def choose(service: ReviewService, language: Language, *, attribution: Attribution | None, review: str,
-           text: str | None, progress: Any) -> dict[str, Any]:
+def choose(
+    service: ReviewService,
+    language: Language,
+    *,
+    attribution: Attribution | None,
+    review: str,
+    text: str | None,
+    progress: Any,
+) -> dict[str, Any]:
     """Judge the review again with the classifier that was chosen; that of the address, where the address chose it."""
-    answer: dict[str, Any] = {"about": _about(service.info, language), "layer": 1, "head": 1}
+    answer: dict[str, Any] = {
+        "about": _about(service.info, language),
+        "layer": 1,
+        "head": 1,
+    }
     if attribution is None:
         answer["text"] = text = chosen(review, text or "")
     return {**answer, **judge(service, language, text=text, progress=progress)}
@@ -181,8 +293,10 @@ def offer(service: ReviewService, language: Language) -> dict[str, Any]:
 
     First, `choose` sets both to 1, which all have: Gradio refuses a value that is under way and no more a choice.
     """
-    return {"layer": gr.update(choices=numbers(service.info.n_layers)),
-            "head": gr.update(choices=numbers(service.info.n_heads))}
+    return {
+        "layer": gr.update(choices=numbers(service.info.n_layers)),
+        "head": gr.update(choices=numbers(service.info.n_heads)),
+    }
 
 
 def _live(judged: Sentiment, language: Language) -> dict[str, str]:
@@ -190,14 +304,22 @@ def _live(judged: Sentiment, language: Language) -> dict[str, str]:
     return {"verdict": figures.reading(judged, language), "moves": "", "stale": ""}
 
 
-def judge_example(service: ReviewService, language: Language, *, sample: list[str], progress: Any
-                  ) -> Iterator[dict[str, Any]]:
+def judge_example(
+    service: ReviewService, language: Language, *, sample: list[str], progress: Any
+) -> Iterator[dict[str, Any]]:
     """Put an example into the field and judge it."""
     yield from _judge_in_field(service, language, sample[0], progress)
 
 
-def open_tab(service: ReviewService, language: Language, *, attribution: Attribution | None, review: str, text: str,
-             progress: Any) -> Iterator[dict[str, Any]]:
+def open_tab(
+    service: ReviewService,
+    language: Language,
+    *,
+    attribution: Attribution | None,
+    review: str,
+    text: str,
+    progress: Any,
+) -> Iterator[dict[str, Any]]:
     """Judge the review in the address, where there is one and nobody has typed; else that in the field. Only once."""
     if attribution is not None:
         yield {"problem": gr.skip()}
@@ -205,7 +327,9 @@ def open_tab(service: ReviewService, language: Language, *, attribution: Attribu
     yield from _judge_in_field(service, language, chosen(review, text), progress)
 
 
-def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any) -> Iterator[dict[str, Any]]:
+def _judge_in_field(
+    service: ReviewService, language: Language, text: str, progress: Any
+) -> Iterator[dict[str, Any]]:
     """Put a review into the field together with its judgement; without one, where it cannot be judged. What somebody
     types meanwhile stays, as assets/gradio_answers.js sees to."""
     try:
@@ -215,8 +339,13 @@ def _judge_in_field(service: ReviewService, language: Language, text: str, progr
         raise
 
 
-def follow(service: ReviewService, language: Language, *, attribution: Attribution | None, text: str | None
-           ) -> Iterator[dict[str, str]]:
+def follow(
+    service: ReviewService,
+    language: Language,
+    *,
+    attribution: Attribution | None,
+    text: str | None,
+) -> Iterator[dict[str, str]]:
     """Judge the text as it is now, compare it with the one that is explained, of which it may be an edit, and say that
     the explanation is not of this text. Nothing is classified while they are the same."""
     if attribution is None:
@@ -231,20 +360,32 @@ def follow(service: ReviewService, language: Language, *, attribution: Attributi
     except Exception:
         yield {"verdict": "", "stale": stale}
         raise
-    yield {"verdict": figures.reading(now, language), "moves": figures.moved(attribution.sentiment, now, language),
-           "stale": stale}
+    yield {
+        "verdict": figures.reading(now, language),
+        "moves": figures.moved(attribution.sentiment, now, language),
+        "stale": stale,
+    }
 
 
-def draw(_: ReviewService, language: Language, *, attribution: Attribution | None, kind: str, layer: int, head: int
-         ) -> dict[str, str]:
-    """Draw where the model looked, beside the effects, and list the words that count most; nothing before a judgement.
-    """
+def draw(
+    _: ReviewService,
+    language: Language,
+    *,
+    attribution: Attribution | None,
+    kind: str,
+    layer: int,
+    head: int,
+) -> dict[str, str]:
+    """Draw where the model looked, beside the effects, and list the words that count most; nothing before a judgement."""
     if attribution is None:
         return {}
     layers, heads = attribution.heads.shape[:2]
-    view = View(kind, min(int(layer), layers), min(int(head), heads))  # a moment ago they may have been another model's
-    return {"looked": figures.looked(attribution, view, language),
-            "strongest": figures.strongest(attribution, view, language)}
+    # a moment ago they may have been another model's
+    view = View(kind, min(int(layer), layers), min(int(head), heads))
+    return {
+        "looked": figures.looked(attribution, view, language),
+        "strongest": figures.strongest(attribution, view, language),
+    }
 
 
 def _pairs(part: Layout) -> None:
@@ -252,24 +393,41 @@ def _pairs(part: Layout) -> None:
     with part.folded("pairs"):
         part.note("pairs_text")
         with gr.Row(elem_classes="controls"):
-            part["number"] = gr.Radio([(pair["name"][part.language.code], i) for i, pair in enumerate(PAIRS)],
-                                      value=None, label=part.say("pairs_choose"))
+            part["number"] = gr.Radio(
+                [(pair["name"][part.language.code], i) for i, pair in enumerate(PAIRS)],
+                value=None,
+                label=part.say("pairs_choose"),
+            )
         part["pair"] = gr.HTML(elem_classes="tables sentiment pair")
-    part["number"].input(**part.listener(read_pair, "pair", problem="pair"), api_visibility="private",
-                         trigger_mode="always_last")
+    part["number"].input(
+        **part.listener(read_pair, "pair", problem="pair"),
+        api_visibility="private",
+        trigger_mode="always_last",
+    )
 
 
-def read_pair(service: ReviewService, language: Language, *, number: int | None) -> dict[str, str]:
+def read_pair(
+    service: ReviewService, language: Language, *, number: int | None
+) -> dict[str, str]:
     """Explain both texts of a pair, and count how many of all pairs' texts are judged right; nothing before one is
     chosen."""
     if number is None:
         return {}
     pair = PAIRS[int(number)]
-    examples = [Example(service.attribute(one["text"]), one["label"]) for one in pair["texts"]]
+    examples = [
+        Example(service.attribute(one["text"]), one["label"]) for one in pair["texts"]
+    ]
     texts = [one for each in PAIRS for one in each["texts"]]
     judged = service.classify([one["text"] for one in texts])
-    right = sum(sentiment.label == one["label"] for sentiment, one in zip(judged, texts, strict=True))
-    return {"pair": figures.pair(examples, pair["look"][language.code], right, len(texts), language)}
+    right = sum(
+        sentiment.label == one["label"]
+        for sentiment, one in zip(judged, texts, strict=True)
+    )
+    return {
+        "pair": figures.pair(
+            examples, pair["look"][language.code], right, len(texts), language
+        )
+    }
 
 
 def _quality(part: Layout, reader: ReviewService) -> None:
@@ -277,23 +435,53 @@ def _quality(part: Layout, reader: ReviewService) -> None:
     pooling and mask."""
     language = part.language
     scores = reader.pooling_scores
-    model = of_model(reader.info, _line(reader.info, language), hidden=True)  # another one may be chosen above
+    # another one may be chosen above
+    model = of_model(reader.info, _line(reader.info, language), hidden=True)
     if reader.calibration is not None:
         with part.folded("calibration") as fold:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             part["calibration"] = part.plot("calibration")
-            gr.HTML(figures.calibration_found(reader.calibration, language), elem_classes="summary")
-        fold.expand(**part.listener(lambda service, language: {
-            "calibration": figure(figures.reliability(service.calibration, language))}, "calibration"), **QUIET)
+            gr.HTML(
+                figures.calibration_found(reader.calibration, language),
+                elem_classes="summary",
+            )
+        fold.expand(
+            **part.listener(
+                lambda service, language: {
+                    "calibration": figure(
+                        figures.reliability(service.calibration, language)
+                    )
+                },
+                "calibration",
+            ),
+            **QUIET,
+        )
     with part.folded("shares") as fold:
         part.note("shares_look")
         part["shares"] = part.plot("shares")
         part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
-    fold.expand(**part.listener(lambda service, language: {
-        "shares": figure(figures.pretraining(study := service.pretraining(), language)),
-        "shares_said": figures.pretraining_said(study, language)}, "shares", "shares_said",
-        ask=part.page.always(part.page.study)), **QUIET)
+    fold.expand(
+        **part.listener(
+            lambda service, language: {
+                "shares": figure(
+                    figures.pretraining(study := service.pretraining(), language)
+                ),
+                "shares_said": figures.pretraining_said(study, language),
+            },
+            "shares",
+            "shares_said",
+            ask=part.page.always(part.page.study),
+        ),
+        **QUIET,
+    )
     if scores:
         with part.folded("poolings"):
-            gr.HTML(f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}')
-            part.canvas("part.js", "${value}", "tables poolings-view", figures.poolings(scores, language))
+            gr.HTML(
+                f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}'
+            )
+            part.canvas(
+                "part.js",
+                "${value}",
+                "tables poolings-view",
+                figures.poolings(scores, language),
+            )

@@ -14,16 +14,30 @@ from xformer.strings import ENGLISH, Language
 # places at which the curve is drawn, and rows of the map
 CURVE = 201
 ROWS = 26
-TEXTS = ("kernel_point", "kernel_x", "kernel_y", "kernel_kind", "kernel_is_point", "kernel_is_curve")
+TEXTS = (
+    "kernel_point",
+    "kernel_x",
+    "kernel_y",
+    "kernel_kind",
+    "kernel_is_point",
+    "kernel_is_curve",
+)
 
 
-def payload(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> dict[str, Any]:
+def payload(
+    x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH
+) -> dict[str, Any]:
     """Give kernel_regression.js the points, the curve through them, and its texts."""
     places = np.linspace(*RANGE[0], CURVE)
-    return {"points": np.column_stack([x, y]).tolist(), "range": RANGE, "places": places.round(4).tolist(),
-            "curve": (kernels.weights(places, x, bandwidth) @ y).round(4).tolist(),
-            "title": language.say("kernel_curve", bandwidth=named(bandwidth, language)),
-            "label": language.say("kernel_hint"), "texts": {key: language.texts[key] for key in TEXTS}}
+    return {
+        "points": np.column_stack([x, y]).tolist(),
+        "range": RANGE,
+        "places": places.round(4).tolist(),
+        "curve": (kernels.weights(places, x, bandwidth) @ y).round(4).tolist(),
+        "title": language.say("kernel_curve", bandwidth=named(bandwidth, language)),
+        "label": language.say("kernel_hint"),
+        "texts": {key: language.texts[key] for key in TEXTS},
+    }
 
 
 def named(bandwidth: float, language: Language = ENGLISH) -> str:
@@ -31,19 +45,27 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
     return language.say("kernel_nearest") if bandwidth == 0 else f"h = {bandwidth:.3g}"
 
 
-def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
+def weights(
+    x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH
+) -> go.Figure:
     """Plot the weights as a map: a row a query, a column a point, from left to right."""
     say = language.say
     order = np.argsort(x, kind="stable")
     places = np.linspace(*RANGE[0], ROWS)
-    return matrix(kernels.weights(places, x[order], bandwidth),
-                  Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
-                  Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), weight(language, "x = "),
-                  title=say("kernel_map", bandwidth=named(bandwidth, language)), scale=Scale(say("kernel_weight")),
-                  cell=(26, 13))
+    return matrix(
+        kernels.weights(places, x[order], bandwidth),
+        Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
+        Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]),
+        weight(language, "x = "),
+        title=say("kernel_map", bandwidth=named(bandwidth, language)),
+        scale=Scale(say("kernel_weight")),
+        cell=(26, 13),
+    )
 
 
-def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH) -> go.Figure:
+def errors(
+    x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH
+) -> go.Figure:
     """Plot the leave-one-out error against the bandwidth, and the path of a gradient descent on it."""
     say = language.say
     least, most = kernels.POWERS
@@ -52,19 +74,53 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
     hover = "h = %{x:.3g}: %{y:.4f}<extra></extra>"
     lines = [line(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
     if descent is not None:
-        lines.append(line(descent.bandwidths, descent.errors, say("kernel_descent", steps=len(descent.errors) - 1),
-                          ORANGE, hover, width=1, marker={"size": 6}))
-    return go.Figure(lines, layout(say("kernel_errors"), x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
-                                   y=axis(say("kernel_error"), rangemode="tozero")))
+        lines.append(
+            line(
+                descent.bandwidths,
+                descent.errors,
+                say("kernel_descent", steps=len(descent.errors) - 1),
+                ORANGE,
+                hover,
+                width=1,
+                marker={"size": 6},
+            )
+        )
+    return go.Figure(
+        lines,
+        layout(
+            say("kernel_errors"),
+            x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
+            y=axis(say("kernel_error"), rangemode="tozero"),
+        ),
+    )
 
 
-def told(x: np.ndarray, y: np.ndarray, bandwidth: float, descent: Descent | None, language: Language = ENGLISH) -> str:
+def told(
+    x: np.ndarray,
+    y: np.ndarray,
+    bandwidth: float,
+    descent: Descent | None,
+    language: Language = ENGLISH,
+) -> str:
     """Say how well the curve predicts points that it has not seen, and where a descent has ended. HTML."""
-    said = [language.html("kernel_said_nearest") if bandwidth == 0 else language.html(
-        "kernel_said", bandwidth=f"{bandwidth:.3g}", variance=f"{float(y.var()):.3f}",
-        error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}")]
+    said = [
+        language.html("kernel_said_nearest")
+        if bandwidth == 0
+        else language.html(
+            "kernel_said",
+            bandwidth=f"{bandwidth:.3g}",
+            variance=f"{float(y.var()):.3f}",
+            error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}",
+        )
+    ]
     if descent is not None:
-        said.append(language.html("kernel_said_descent", steps=len(descent.errors) - 1,
-                                  first=f"{descent.errors[0]:.3f}", last=f"{descent.errors[-1]:.3f}",
-                                  bandwidth=f"{descent.bandwidths[-1]:.3g}"))
+        said.append(
+            language.html(
+                "kernel_said_descent",
+                steps=len(descent.errors) - 1,
+                first=f"{descent.errors[0]:.3f}",
+                last=f"{descent.errors[-1]:.3f}",
+                bandwidth=f"{descent.bandwidths[-1]:.3g}",
+            )
+        )
     return f'<p role="status">{" ".join(said)}</p>'

@@ -15,13 +15,14 @@ POINTS = 14  # at the beginning
 RANGE = ((0.0, 5.0), (-1.0, 6.0))  # of x and of y
 STEPS = 40  # of a gradient descent
 RATE = 0.5
-POWERS = (-5, 2)  # powers of two of the bandwidth; the lower end means 0, the nearest neighbour
+# powers of two of the bandwidth; the lower end means 0, the nearest neighbour
+POWERS = (-5, 2)
 MOST_POINTS = 30
 
 
 def bandwidth_at(power: float) -> float:
     """Read the bandwidth off its slider."""
-    return 0.0 if power <= POWERS[0] else 2.0 ** power
+    return 0.0 if power <= POWERS[0] else 2.0**power
 
 
 def written(x: np.ndarray, y: np.ndarray) -> str:
@@ -40,11 +41,21 @@ def read(text: str) -> tuple[np.ndarray, np.ndarray]:
         except ValueError:
             a = b = math.nan
         if not (RANGE[0][0] <= a <= RANGE[0][1] and RANGE[1][0] <= b <= RANGE[1][1]):
-            raise UserError(Message.of("kernel_error_point", point=one[:40], left=f"{RANGE[0][0]:g}",
-                                       right=f"{RANGE[0][1]:g}", low=f"{RANGE[1][0]:g}", high=f"{RANGE[1][1]:g}"))
+            raise UserError(
+                Message.of(
+                    "kernel_error_point",
+                    point=one[:40],
+                    left=f"{RANGE[0][0]:g}",
+                    right=f"{RANGE[0][1]:g}",
+                    low=f"{RANGE[1][0]:g}",
+                    high=f"{RANGE[1][1]:g}",
+                )
+            )
         points.append((a, b))
     if not 2 <= len(points) <= MOST_POINTS:
-        raise UserError(Message.of("kernel_error_count", count=len(points), most=MOST_POINTS))
+        raise UserError(
+            Message.of("kernel_error_count", count=len(points), most=MOST_POINTS)
+        )
     x, y = np.array(points).T
     return x, y
 
@@ -53,12 +64,15 @@ def first_points() -> tuple[np.ndarray, np.ndarray]:
     """Draw x evenly from RANGE, and y = 2 sin(x) + x^0.8 with noise of deviation 0.5: the same points every time."""
     rng = np.random.default_rng(SEED)
     x = np.sort(rng.uniform(*RANGE[0], POINTS)).round(2)
-    return x, (2 * np.sin(x) + x ** 0.8 + 0.5 * rng.standard_normal(POINTS)).round(2)
+    return x, (2 * np.sin(x) + x**0.8 + 0.5 * rng.standard_normal(POINTS)).round(2)
 
 
 def weights(q: np.ndarray, x: np.ndarray, bandwidth: float) -> np.ndarray:
     """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 the nearest point has all: hard attention."""
-    return softmax(score("gaussian", q[:, None], x[:, None]), HARD if bandwidth == 0 else bandwidth ** -2)
+    return softmax(
+        score("gaussian", q[:, None], x[:, None]),
+        HARD if bandwidth == 0 else bandwidth**-2,
+    )
 
 
 def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, float]:
@@ -67,11 +81,11 @@ def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, flo
     If a point's own y took part, a bandwidth of 0 would always be best.
     """
     scores = score("gaussian", x[:, None], x[:, None])
-    beta = bandwidth ** -2
+    beta = bandwidth**-2
     found = softmax(scores, beta, ~np.eye(len(x), dtype=bool))
     errors = found @ y - y
     by_beta = (found * (scores - (found * scores).sum(axis=1, keepdims=True))) @ y
-    return float((errors ** 2).mean()), float((2 * errors * by_beta).mean() * -2 * beta)
+    return float((errors**2).mean()), float((2 * errors * by_beta).mean() * -2 * beta)
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,9 @@ class Descent:
     errors: tuple[float, ...]
 
 
-def descend(x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float, float]) -> Descent:
+def descend(
+    x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float, float]
+) -> Descent:
     """Take STEPS down the gradient of the error of `left_out`. limits: the least and the greatest bandwidth.
 
     The error is measured in units of the variance of y, so that RATE suits any points.

@@ -26,15 +26,29 @@ def build(part: Layout) -> None:
     """Lay the part out, and what it folds into."""
     say = part.say
     with part.folded("kernels") as fold:
-        gr.HTML(lesson(part.language, "kernel_heading", FORMULAS["kernel_regression"]["kernel"], "kernel_look"))
+        gr.HTML(
+            lesson(
+                part.language,
+                "kernel_heading",
+                FORMULAS["kernel_regression"]["kernel"],
+                "kernel_look",
+            )
+        )
         with gr.Row(elem_classes="detail"):
             with gr.Column(scale=7, min_width=300):
                 part["curve"] = part.canvas(
-                    "kernel_regression.js", '<p class="caption"></p><div class="drawing"></div>', "kernel-curve")
+                    "kernel_regression.js",
+                    '<p class="caption"></p><div class="drawing"></div>',
+                    "kernel-curve",
+                )
             with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-                power = part.control("kernel_power", POWER, gr.Slider, info="kernel_power_info")
+                power = part.control(
+                    "kernel_power", POWER, gr.Slider, info="kernel_power_info"
+                )
                 with gr.Row():
-                    fit = gr.Button(say("kernel_fit"), size="sm", variant="primary", min_width=140)
+                    fit = gr.Button(
+                        say("kernel_fit"), size="sm", variant="primary", min_width=140
+                    )
                     again = gr.Button(say("kernel_reset"), size="sm", min_width=120)
                 part["said"] = gr.HTML(elem_classes="summary", min_height=60)
         part.status()
@@ -42,46 +56,85 @@ def build(part: Layout) -> None:
         part.beside(part.plot, {"weights": "kernel-map", "errors": "kernel-errors"})
 
     def listener(handler: Callable[..., Any], **fixed: Any) -> Listener:
-        return part.listener(handler, "curve", "said", "weights", "errors", *part.controls, problem="problem", **fixed)
+        return part.listener(
+            handler,
+            "curve",
+            "said",
+            "weights",
+            "errors",
+            *part.controls,
+            problem="problem",
+            **fixed,
+        )
 
     latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
     fold.expand(**listener(draw), **QUIET)
     power.input(**listener(draw), **latest)
     part["curve"].move(**listener(move), **latest)
     fit.click(None, js=script("whenMoved"), **QUIET).then(**listener(descend), **QUIET)
-    again.click(None, js=script("whenMoved"), **QUIET).then(**listener(draw, kernel_points="", reset=True), **QUIET)
+    again.click(None, js=script("whenMoved"), **QUIET).then(
+        **listener(draw, kernel_points="", reset=True), **QUIET
+    )
     part.views["kernels"] = opened_by(part.controls, fold)
 
 
 @refused(curve=None, said="", weights=None, errors=None)
-def draw(models: ModelPool, language: Language, *, kernel_points: str, kernel_power: float, reset: bool = False,
-         descent: kernels.Descent | None = None) -> dict[str, Any]:
+def draw(
+    models: ModelPool,
+    language: Language,
+    *,
+    kernel_points: str,
+    kernel_power: float,
+    reset: bool = False,
+    descent: kernels.Descent | None = None,
+) -> dict[str, Any]:
     """Draw the curve through the points, its weights, and the errors by bandwidth."""
     x, y = kernels.read(kernel_points)
     bandwidth = kernels.bandwidth_at(float(kernel_power))
     with models.guard.work():
-        answer = {"curve": figures.payload(x, y, bandwidth, language),
-                  "said": figures.told(x, y, bandwidth, descent, language),
-                  "weights": figure(figures.weights(x, y, bandwidth, language)),
-                  "errors": figure(figures.errors(x, y, descent, language))}
+        answer = {
+            "curve": figures.payload(x, y, bandwidth, language),
+            "said": figures.told(x, y, bandwidth, descent, language),
+            "weights": figure(figures.weights(x, y, bandwidth, language)),
+            "errors": figure(figures.errors(x, y, descent, language)),
+        }
     return {**answer, "kernel_points": ""} if reset else answer
 
 
-def move(models: ModelPool, language: Language, *, kernel_points: str, kernel_power: float, event: gr.EventData
-         ) -> dict[str, Any]:
+def move(
+    models: ModelPool,
+    language: Language,
+    *,
+    kernel_points: str,
+    kernel_power: float,
+    event: gr.EventData,
+) -> dict[str, Any]:
     """Draw what is changed by a point that was moved."""
     moved = text_of(event, "points")
-    return {**draw(models, language, kernel_points=moved, kernel_power=kernel_power), "kernel_points": moved}
+    return {
+        **draw(models, language, kernel_points=moved, kernel_power=kernel_power),
+        "kernel_points": moved,
+    }
 
 
 @refused(curve=None, said="", weights=None, errors=None)
-def descend(models: ModelPool, language: Language, *, kernel_points: str, kernel_power: float) -> dict[str, Any]:
+def descend(
+    models: ModelPool, language: Language, *, kernel_points: str, kernel_power: float
+) -> dict[str, Any]:
     """Fit the bandwidth by gradient descent from where it is, and draw the way."""
     x, y = kernels.read(kernel_points)
-    least, most = (2.0 ** power for power in kernels.POWERS)
+    least, most = (2.0**power for power in kernels.POWERS)
     begin = min(most, max(least, kernels.bandwidth_at(float(kernel_power))))
     with models.guard.work():
         descent = kernels.descend(x, y, begin, (least * 1.01, most))
     power = round(math.log2(descent.bandwidths[-1]), 3)
-    return {**draw(models, language, kernel_points=kernel_points, kernel_power=power, descent=descent),
-            "kernel_power": power}
+    return {
+        **draw(
+            models,
+            language,
+            kernel_points=kernel_points,
+            kernel_power=power,
+            descent=descent,
+        ),
+        "kernel_power": power,
+    }

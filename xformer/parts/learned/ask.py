@@ -15,18 +15,37 @@ from typing import Any
 
 import numpy as np
 
-from xformer.results import Learned, MemoryScore, Message, NearestPairs, NearPair, UserError, refusing
+from xformer.results import (
+    Learned,
+    MemoryScore,
+    Message,
+    NearestPairs,
+    NearPair,
+    UserError,
+    refusing,
+)
 from xformer.serve.answers import Answers
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
 from xformer.strings import ASSETS, PACKAGE
 
 # Pairs written for this project, CC0; `research data translation` writes them too. es-en has not learned from the last.
-WRITTEN = tuple(PACKAGE / "training" / "data" / f"{name}.tsv.xz" for name in ("written", "words", "prose", "texts"))
+WRITTEN = tuple(
+    PACKAGE / "training" / "data" / f"{name}.tsv.xz"
+    for name in ("written", "words", "prose", "texts")
+)
 FILES = ASSETS / "learned.tsv.xz", *WRITTEN  # of English, Spanish and a mark
-SIDES = {("en", "es"): 0, ("es", "en"): 1}  # the column that a model reads, by its languages
-ORIGINS = {"written": "written", "in-test": "written", "entry": "entry", "pivot": "pivot"}  # by mark; others: tatoeba
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\n")  # a line feed stands for the beginning of a pair's text
+# the column that a model reads, by its languages
+SIDES = {("en", "es"): 0, ("es", "en"): 1}
+# by mark; others: tatoeba
+ORIGINS = {
+    "written": "written",
+    "in-test": "written",
+    "entry": "entry",
+    "pivot": "pivot",
+}
+# a line feed stands for the beginning of a pair's text
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\n")
 # pairs: read at a time, looked at, shown; least cosine
 BLOCK = 4_096
 CANDIDATES = 300
@@ -45,46 +64,73 @@ def plain(text: str) -> str:
 @cache
 def shipped() -> bytes:
     """The pairs that ship, one a line. Raises UserError where a file is missing or broken."""
-    with refusing((OSError, lzma.LZMAError), lambda _: (
-            Message.of("learned_missing", files=" + ".join(path.name for path in FILES)))):
+    with refusing(
+        (OSError, lzma.LZMAError),
+        lambda _: Message.of(
+            "learned_missing", files=" + ".join(path.name for path in FILES)
+        ),
+    ):
         return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
 
 
 def known(side: int) -> memoryview:
     """Those of `shipped` that the model which reads this side has learned from, not copied."""
     pairs = memoryview(shipped())
-    return pairs[:-len(lzma.decompress(WRITTEN[-1].read_bytes()))] if side else pairs
+    return pairs[: -len(lzma.decompress(WRITTEN[-1].read_bytes()))] if side else pairs
 
 
 class Index:
     """One side of N pairs as rows of words, each word with its share of the row's vector of length 1."""
 
-    def __init__(self, pairs: bytes | memoryview, side: int,
-                 tell: Callable[[int, int], object] = lambda done, of: None) -> None:
+    def __init__(
+        self,
+        pairs: bytes | memoryview,
+        side: int,
+        tell: Callable[[int, int], object] = lambda done, of: None,
+    ) -> None:
         """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
         self.pairs = pairs
         self.side = side
         self.ends = np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
         count = len(self.ends)
         found = list[tuple[np.ndarray, ...]]()
-        ids: defaultdict[str, int] = defaultdict(lambda: len(ids), {"\n": 0})  # 0: all have it
+        # 0: all have it
+        ids: defaultdict[str, int] = defaultdict(lambda: len(ids), {"\n": 0})
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)
-            tokens = WORD.findall(plain("".join(f"\n{line[side]}" for line in self._lines(first, last))))
+            tokens = WORD.findall(
+                plain("".join(f"\n{line[side]}" for line in self._lines(first, last)))
+            )
             words = np.fromiter(map(ids.__getitem__, tokens), np.int64, len(tokens))
-            keys, tf = np.unique((np.cumsum(words == 0) - 1) << 32 | words, return_counts=True)
-            found.append(((keys & 0xffffffff).astype(np.int32), tf.astype(np.uint16), np.bincount(keys >> 32)))
+            keys, tf = np.unique(
+                (np.cumsum(words == 0) - 1) << 32 | words, return_counts=True
+            )
+            found.append(
+                (
+                    (keys & 0xFFFFFFFF).astype(np.int32),
+                    tf.astype(np.uint16),
+                    np.bincount(keys >> 32),
+                )
+            )
             tell(last, count)
-        self.words, tf, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        self.words, tf, lengths = (
+            np.concatenate(parts) for parts in zip(*found, strict=True)
+        )
         self.ids = dict(ids)
         self.starts = np.cumsum(lengths) - lengths
-        self.met = np.bincount(self.words, minlength=len(ids) + 1)  # the last: of all words that no pair has
+        # the last: of all words that no pair has
+        self.met = np.bincount(self.words, minlength=len(ids) + 1)
         self.idf = np.log((count + 1) / (self.met + 1)).astype(np.float32)
         self.weights = tf * self.idf[self.words]
-        self.weights /= np.repeat(np.sqrt(np.add.reduceat(self.weights ** 2, self.starts)).clip(1e-9), lengths)
+        self.weights /= np.repeat(
+            np.sqrt(np.add.reduceat(self.weights**2, self.starts)).clip(1e-9), lengths
+        )
 
     def _lines(self, first: int, last: int) -> list[list[str]]:
-        text = str(self.pairs[self.ends[first - 1] if first else 0:self.ends[last - 1]], "utf-8")
+        text = str(
+            self.pairs[self.ends[first - 1] if first else 0 : self.ends[last - 1]],
+            "utf-8",
+        )
         return [line.split("\t") for line in text.split("\n")[:-1]]
 
     def nearest(self, text: str, count: int = NEAREST) -> Learned:
@@ -95,22 +141,43 @@ class Index:
         for word, tf in Counter(own).items():
             at = self.ids.get(word, -1)
             vector[at] = np.hypot(vector[at], tf * self.idf[at])
-        similar = np.add.reduceat(vector[self.words] * self.weights, self.starts) / (np.linalg.norm(vector) or 1)
+        similar = np.add.reduceat(vector[self.words] * self.weights, self.starts) / (
+            np.linalg.norm(vector) or 1
+        )
         ranked = list[tuple[float, bool, bool, int, list[str]]]()
         near = dict[str, NearPair]()
-        for i in np.argpartition(-similar, min(CANDIDATES, len(similar)) - 1)[:CANDIDATES].tolist():
+        for i in np.argpartition(-similar, min(CANDIDATES, len(similar)) - 1)[
+            :CANDIDATES
+        ].tolist():
             if similar[i] >= LEAST:
                 (line,) = self._lines(i, i + 1)
                 other = WORD.findall(plain(line[self.side])) != own
-                ranked.append((-round(float(similar[i]), 5), other, line[2] == "pivot", i, line))
-        for minus, *_, line in sorted(ranked):  # of equals first those of the same order, then those not joined
+                ranked.append(
+                    (-round(float(similar[i]), 5), other, line[2] == "pivot", i, line)
+                )
+        # of equals first those of the same order, then those not joined
+        for minus, *_, line in sorted(ranked):
             known = near.get(source := plain(line[self.side]))
-            near[source] = replace(known, more=known.more + 1) if known else NearPair(
-                line[self.side], line[1 - self.side], ORIGINS.get(line[2], "tatoeba"), -minus)
-        words = {word: (as_typed, int(self.met[self.ids.get(word, -1)])) for word, as_typed in zip(
-            reversed(own), reversed(typed), strict=True)}
-        return Learned(tuple(words[word] for word in dict.fromkeys(own)), tuple(near.values())[:count],
-                       not all(one[1] for one in ranked), len(self.ends))
+            near[source] = (
+                replace(known, more=known.more + 1)
+                if known
+                else NearPair(
+                    line[self.side],
+                    line[1 - self.side],
+                    ORIGINS.get(line[2], "tatoeba"),
+                    -minus,
+                )
+            )
+        words = {
+            word: (as_typed, int(self.met[self.ids.get(word, -1)]))
+            for word, as_typed in zip(reversed(own), reversed(typed), strict=True)
+        }
+        return Learned(
+            tuple(words[word] for word in dict.fromkeys(own)),
+            tuple(near.values())[:count],
+            not all(one[1] for one in ranked),
+            len(self.ends),
+        )
 
 
 def nearest_pairs(service: Any, asked: NearestPairs, tell: Progress | None) -> Learned:
@@ -119,11 +186,14 @@ def nearest_pairs(service: Any, asked: NearestPairs, tell: Progress | None) -> L
         raise UserError(Message.of("learned_language", model=service.info.name))
     none = list[MemoryScore]()
     text = service.read(asked.text).text
-    scores = service.measured(lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none)
+    scores = service.measured(
+        lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none
+    )
     with LOCK, service.guard.work() as pause:
         if side not in KEPT:
             KEPT[side] = Index(
-                known(side), side, lambda *now: (pause(), tell and tell(*now)))
+                known(side), side, lambda *now: (pause(), tell and tell(*now))
+            )
             give_back()  # 30 MB
         return replace(KEPT[side].nearest(text), scores=tuple(scores))
 

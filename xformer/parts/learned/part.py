@@ -26,24 +26,44 @@ def build(part: Layout) -> None:
     part.look("learned_look")
     part["found"], part["shown"] = part.table("learned-pairs"), gr.State()
     gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
-    part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
-        **part.listener(run, "found", "shown", problem="problem", only_here=True), trigger_mode="always_last",
-        api_visibility="private", show_progress_on=[part["found"]])
+    # a part that is hidden shows no progress
+    part.opened.change(None, js=script("twoFrames"), **QUIET).then(
+        **part.listener(run, "found", "shown", problem="problem", only_here=True),
+        trigger_mode="always_last",
+        api_visibility="private",
+        show_progress_on=[part["found"]],
+    )
 
 
 @refused(found="", shown=None)
 @needs(translation="no_trace")
-def run(service: TranslationService, language: Language, *, part: str, translation: Translation,
-        shown: Translation | None, progress: Any) -> Iterator[dict[str, Any]]:
+def run(
+    service: TranslationService,
+    language: Language,
+    *,
+    part: str,
+    translation: Translation,
+    shown: Translation | None,
+    progress: Any,
+) -> Iterator[dict[str, Any]]:
     """Find the pairs nearest to the page's sentence, then score the nearest; once a translation, where it is seen."""
     if part != ID or shown is translation:
         yield {}
         return
-    found = service.ask(NearestPairs(translation.source), lambda done, of: progress((done, of)))
+    found = service.ask(
+        NearestPairs(translation.source), lambda done, of: progress((done, of))
+    )
     yield {"found": figures.table(found, translation, service.info, None, language)}
     scored = None
     with suppress(UserError):  # one that is too long for the model has no scores
         for one in found.near[:1]:
-            scored = (sureness(service.ask(Force(one.source, one.target)).log_probs),
-                      sureness(service.translate(one.source, translation.alone).best.log_probs))
-    yield {"found": figures.table(found, translation, service.info, scored, language), "shown": translation}
+            scored = (
+                sureness(service.ask(Force(one.source, one.target)).log_probs),
+                sureness(
+                    service.translate(one.source, translation.alone).best.log_probs
+                ),
+            )
+    yield {
+        "found": figures.table(found, translation, service.info, scored, language),
+        "shown": translation,
+    }

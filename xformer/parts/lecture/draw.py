@@ -26,21 +26,29 @@ class Sentence:
     answer: str
     verdict: str  # of its authors, one of VERDICTS' values
     twin: str = ""  # for which the models that ship learned the same Spanish
-    aimed: str = ""  # its word that Tatoeba's pairs seldom have, and for which others were written
+    # its word that Tatoeba's pairs seldom have, and for which others were written
+    aimed: str = ""
 
 
 def read(path: Path = FILE) -> list[Sentence]:
     """Read the lecture's sentences."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Sentence(english, reference, answer, VERDICTS[verdict], *known)
-            for english, reference, answer, verdict, *known in rows]
+    return [
+        Sentence(english, reference, answer, VERDICTS[verdict], *known)
+        for english, reference, answer, verdict, *known in rows
+    ]
 
 
 def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
     """Say which sentences either model had seen in training; HTML."""
     words = [f"“{one.aimed}”" for one in sentences if one.aimed]
-    return language.html("lecture_note", count=len(sentences), seen=sum(bool(one.twin) for one in sentences),
-                         aimed=len(words), words=", ".join(words))
+    return language.html(
+        "lecture_note",
+        count=len(sentences),
+        seen=sum(bool(one.twin) for one in sentences),
+        aimed=len(words),
+        words=", ".join(words),
+    )
 
 
 def bare(text: str) -> str:
@@ -57,33 +65,64 @@ class Answer:
     own: Bleu
 
 
-def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model: str, language: Language = ENGLISH
-          ) -> str:
+def table(
+    sentences: Sequence[Sentence],
+    answers: Sequence[Answer] | None,
+    model: str,
+    language: Language = ENGLISH,
+) -> str:
     """Tabulate the sentences, with differences from the reference marked. answers: None before they are computed.
 
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
     """
-    names = [language.say(f"lecture_{key}", model=model) for key in ("english", "reference", "theirs", "own", "scores")]
-    rows = [(one, _marked(one.answer, one.reference), answer, _marked(answer.text, one.reference) if answer else None)
-            for one, answer in zip_longest(sentences, answers or ())]
+    names = [
+        language.say(f"lecture_{key}", model=model)
+        for key in ("english", "reference", "theirs", "own", "scores")
+    ]
+    rows = [
+        (
+            one,
+            _marked(one.answer, one.reference),
+            answer,
+            _marked(answer.text, one.reference) if answer else None,
+        )
+        for one, answer in zip_longest(sentences, answers or ())
+    ]
     return fill("lecture.table", language, names=names, rows=rows)
 
 
 def _marked(text: str, reference: str) -> list[tuple[str, bool]]:
-    """The words of a text, each with whether the reference has it in that place; capitals and punctuation are ignored.
-    """
+    """The words of a text, each with whether the reference has it in that place; capitals and punctuation are ignored."""
     words = text.split()
     places = aligned([bare(word) for word in words], reference.split())
     same = {one.first for one in places if one.same}
     return [(word, i in same or not bare(word)) for i, word in enumerate(words)]
 
 
-def summary(answers: Sequence[Answer], theirs: float, own: float, model: str, language: Language = ENGLISH
-            ) -> list[str]:
+def summary(
+    answers: Sequence[Answer],
+    theirs: float,
+    own: float,
+    model: str,
+    language: Language = ENGLISH,
+) -> list[str]:
     """Compare both over all sentences. theirs, own: corpus BLEU, which is not the mean of the sentences' scores."""
+
     def mean(scored: Sequence[Bleu]) -> str:
         return f"{sum(parts.smoothed for parts in scored) / len(scored):.1f}"
 
-    return [language.say("lecture_corpus", model=model, theirs=f"{theirs:.1f}", own=f"{own:.1f}", count=len(answers)),
-            language.say("lecture_mean", model=model, theirs=mean([one.theirs for one in answers]),
-                         own=mean([one.own for one in answers]))]
+    return [
+        language.say(
+            "lecture_corpus",
+            model=model,
+            theirs=f"{theirs:.1f}",
+            own=f"{own:.1f}",
+            count=len(answers),
+        ),
+        language.say(
+            "lecture_mean",
+            model=model,
+            theirs=mean([one.theirs for one in answers]),
+            own=mean([one.own for one in answers]),
+        ),
+    ]

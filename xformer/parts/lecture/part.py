@@ -23,18 +23,33 @@ SENTENCES = figures.read()
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     language = part.language
-    gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
-            f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
+    gr.HTML(
+        f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
+        f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>',
+        elem_classes="look",
+    )
     part.status()
     part["summary"] = gr.HTML(elem_classes="summary")
     part["table"], part["done"] = part.table("lecture"), gr.State(False)
-    part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
-        **part.listener(run, "table", "summary", "done", problem="problem", only_here=True),
-        trigger_mode="always_last", api_visibility="private", show_progress_on=[part["summary"]])
+    # a part that is hidden shows no progress
+    part.opened.change(None, js=script("twoFrames"), **QUIET).then(
+        **part.listener(
+            run, "table", "summary", "done", problem="problem", only_here=True
+        ),
+        trigger_mode="always_last",
+        api_visibility="private",
+        show_progress_on=[part["summary"]],
+    )
 
 
-def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any
-        ) -> Iterator[dict[str, Any]]:
+def run(
+    service: TranslationService,
+    language: Language,
+    *,
+    part: str,
+    done: bool,
+    progress: Any,
+) -> Iterator[dict[str, Any]]:
     """Translate the lecture's sentences in one batch, and score them; once a page, where this part is shown."""
     if part != ID or done:
         yield {}
@@ -50,11 +65,24 @@ def run(service: TranslationService, language: Language, *, part: str, done: boo
         count += translated
         progress((count, len(SENTENCES)))
 
-    found = service.translate_many([one.english for one in SENTENCES], Options(alternatives=1), progress=more)
-    answers = [figures.Answer(translation.best.text, bleu(one.answer, one.reference),
-                              bleu(figures.bare(translation.best.text), one.reference))
-               for one, translation in zip(SENTENCES, found, strict=True)]
-    theirs, own = (corpus_bleu([getattr(answer, name) for answer in answers]) for name in ("theirs", "own"))
+    found = service.translate_many(
+        [one.english for one in SENTENCES], Options(alternatives=1), progress=more
+    )
+    answers = [
+        figures.Answer(
+            translation.best.text,
+            bleu(one.answer, one.reference),
+            bleu(figures.bare(translation.best.text), one.reference),
+        )
+        for one, translation in zip(SENTENCES, found, strict=True)
+    ]
+    theirs, own = (
+        corpus_bleu([getattr(answer, name) for answer in answers])
+        for name in ("theirs", "own")
+    )
     said = figures.summary(answers, theirs, own, model, language)
-    yield {"table": figures.table(SENTENCES, answers, model, language), "done": True,
-           "summary": "".join(f"<p>{escape(one)}</p>" for one in said)}
+    yield {
+        "table": figures.table(SENTENCES, answers, model, language),
+        "done": True,
+        "summary": "".join(f"<p>{escape(one)}</p>" for one in said),
+    }

@@ -31,58 +31,125 @@ def build(part: Layout) -> None:
     pictures.fact("asked", asked)
     pictures.fact("mapped", lambda service, asked: service.ask(asked))
     part.look("mean_look")
-    field = part.control("mean_beside", lambda service, _: Words(" / ".join(ALL_EXAMPLES.get(
-        f"meanings_{service.info.source}", ()))), gr.Textbox, info="mean_beside_info", lines=1, max_lines=3)
-    drawn = pictures.add("map", part.canvas("meanings.js", '<div class="drawing"></div>', "meanings-map"), draw)
-    chosen = [part.hidden("mean_at", state_of, gr.Textbox), part.hidden("mean_word", WORD),
-              part.hidden("mean_count", Whole(COUNTS[0], *COUNTS, COUNTS[1] - COUNTS[0]))]
-    drawn.choose(None, None, chosen, js=script("shownMap"), trigger_mode="multiple", **QUIET)  # as in `whole_pass`
-    events = [part.opened.change, part["trace"].change, field.submit, *(one.change for one in chosen)]
-    gr.on(events, None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
-        **pictures.listener(problem, read), trigger_mode="always_last", api_visibility="private",
-        show_progress_on=[drawn])
+    field = part.control(
+        "mean_beside",
+        lambda service, _: Words(
+            " / ".join(ALL_EXAMPLES.get(f"meanings_{service.info.source}", ()))
+        ),
+        gr.Textbox,
+        info="mean_beside_info",
+        lines=1,
+        max_lines=3,
+    )
+    drawn = pictures.add(
+        "map",
+        part.canvas("meanings.js", '<div class="drawing"></div>', "meanings-map"),
+        draw,
+    )
+    chosen = [
+        part.hidden("mean_at", state_of, gr.Textbox),
+        part.hidden("mean_word", WORD),
+        part.hidden("mean_count", Whole(COUNTS[0], *COUNTS, COUNTS[1] - COUNTS[0])),
+    ]
+    # as in `whole_pass`
+    drawn.choose(
+        None, None, chosen, js=script("shownMap"), trigger_mode="multiple", **QUIET
+    )
+    events = [
+        part.opened.change,
+        part["trace"].change,
+        field.submit,
+        *(one.change for one in chosen),
+    ]
+    # a part that is hidden shows no progress
+    gr.on(events, None, js=script("twoFrames"), **QUIET).then(
+        **pictures.listener(problem, read),
+        trigger_mode="always_last",
+        api_visibility="private",
+        show_progress_on=[drawn],
+    )
 
 
 def state_of(service: TranslationService, _: Values) -> OneOf:
     """The states that may be mapped, by stack and layer; at first those after the encoder's last."""
-    stacks = {"encoder": service.info.n_layers, "decoder": service.info.n_decoder_layers}
-    return OneOf(tuple(f"{stack}.{layer}" for stack, layers in stacks.items() for layer in range(layers + 1)),
-                 f"encoder.{service.info.n_layers}")
+    stacks = {
+        "encoder": service.info.n_layers,
+        "decoder": service.info.n_decoder_layers,
+    }
+    return OneOf(
+        tuple(
+            f"{stack}.{layer}"
+            for stack, layers in stacks.items()
+            for layer in range(layers + 1)
+        ),
+        f"encoder.{service.info.n_layers}",
+    )
 
 
-def follow(trace: Trace | None, mean_word: int, mean_beside: str, before: dict[str, Any]) -> dict[str, int] | None:
+def follow(
+    trace: Trace | None, mean_word: int, mean_beside: str, before: dict[str, Any]
+) -> dict[str, int] | None:
     """Choose another word in other sentences; None where there are none."""
     if trace is None:
         return None
-    is_other = before and (before["trace"] is not trace or before["mean_beside"] != mean_beside)
+    is_other = before and (
+        before["trace"] is not trace or before["mean_beside"] != mean_beside
+    )
     return {"mean_word": 0} if is_other and mean_word == before["mean_word"] else {}
 
 
 def beside(service: TranslationService, mean_beside: str) -> list[Translation]:
     """Translate the sentences that are laid beside that on the page."""
-    texts = [text for text in map(str.strip, mean_beside.split("/")) if text][:MOST_BESIDE]
+    texts = [text for text in map(str.strip, mean_beside.split("/")) if text][
+        :MOST_BESIDE
+    ]
     return service.translate_many(texts, GREEDY) if texts else []
 
 
 @needs(trace="no_trace")
-def asked(trace: Trace, beside: list[Translation], mean_at: str, mean_count: int, mean_word: int) -> MapMeanings:
+def asked(
+    trace: Trace,
+    beside: list[Translation],
+    mean_at: str,
+    mean_count: int,
+    mean_word: int,
+) -> MapMeanings:
     """What is asked of the model."""
     stack, _, layer = mean_at.partition(".")
-    return MapMeanings([(trace.text, trace.tokens), *((one, one.best.tokens) for one in beside)], stack, int(layer),
-                       int(mean_count), int(mean_word or 0) - 1)
+    return MapMeanings(
+        [(trace.text, trace.tokens), *((one, one.best.tokens) for one in beside)],
+        stack,
+        int(layer),
+        int(mean_count),
+        int(mean_word or 0) - 1,
+    )
 
 
-def read(service: TranslationService, language: Language, *, asked: MapMeanings, progress: Any) -> dict[str, Any]:
+def read(
+    service: TranslationService,
+    language: Language,
+    *,
+    asked: MapMeanings,
+    progress: Any,
+) -> dict[str, Any]:
     """Have the model read the sentences of the map, where it has not, and show how far it is."""
     service.ask(asked, lambda done, of: progress((done, of)))
     return {}
 
 
-def draw(service: TranslationService, asked: MapMeanings, mapped: MeaningMap, language: Language,
-         before: dict[str, Any]) -> dict[str, Any]:
+def draw(
+    service: TranslationService,
+    asked: MapMeanings,
+    mapped: MeaningMap,
+    language: Language,
+    before: dict[str, Any],
+) -> dict[str, Any]:
     """Draw the map; where it is there already, say only what is chosen."""
     if before and replace(asked, word=0) == replace(before["asked"], word=0):
         return figures.chosen(mapped)
     order = service.ask(Reverse(asked.pairs[0][0]))
     states = state_of(service, {}).options
-    return {**figures.payload(mapped, asked, order, states, COUNTS, language), **figures.chosen(mapped)}
+    return {
+        **figures.payload(mapped, asked, order, states, COUNTS, language),
+        **figures.chosen(mapped),
+    }

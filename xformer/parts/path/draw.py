@@ -14,7 +14,9 @@ from xformer.strings import ENGLISH, Language
 NETWORKS = ("recurrence", "convolution", "dilated", "self_attention")
 
 
-def network(name: str, count: int, kernel: int, first: int, last: int) -> dict[str, Any]:
+def network(
+    name: str, count: int, kernel: int, first: int, last: int
+) -> dict[str, Any]:
     """Lay out the layers of one of NETWORKS, and find a shortest path from the input at `first` to a state at `last`.
 
     feeds: from the input up, how far before it each layer reads in the one below: a convolution its own place and the
@@ -22,15 +24,26 @@ def network(name: str, count: int, kernel: int, first: int, last: int) -> dict[s
     2016); until the last of `count` places sees the first. A recurrent state also reads the one before it. route: the
     nodes on the path as (layer, place); an input's layer is 0.
     """
-    layers = {"recurrence": [[0]], "self_attention": [[*range(1 - count, count)]]}.get(name, [])
+    layers = {"recurrence": [[0]], "self_attention": [[*range(1 - count, count)]]}.get(
+        name, []
+    )
     seen = 1
     while seen < count and name in ("convolution", "dilated"):
-        layers.append([place * (seen if name == "dilated" else 1) for place in range(kernel)])
+        layers.append(
+            [place * (seen if name == "dilated" else 1) for place in range(kernel)]
+        )
         seen += layers[-1][-1]
-    path = [(0, first), *((1, place) for place in range(first, last + 1) if name == "recurrence")]
+    path = [
+        (0, first),
+        *((1, place) for place in range(first, last + 1) if name == "recurrence"),
+    ]
     for layer, reads in enumerate(layers, 1):
         if rest := last - path[-1][1]:
-            step = rest % (reads[1] + reads[-1]) if name == "dilated" else min(rest, reads[-1])
+            step = (
+                rest % (reads[1] + reads[-1])
+                if name == "dilated"
+                else min(rest, reads[-1])
+            )
             path.append((layer, path[-1][1] + step))
     return {"name": name, "feeds": layers, "route": path}
 
@@ -38,27 +51,85 @@ def network(name: str, count: int, kernel: int, first: int, last: int) -> dict[s
 def left(reach: Reach) -> dict[str, Any]:
     """What is left of each derivative, (n, n) without </s>, and on average at each distance, of that at distance 0."""
     norms = reach.norms[:-1, :-1].astype(float) / reach.norms.diagonal()[:-1].mean()
-    means = [float(norms.diagonal(away).mean() + norms.diagonal(-away).mean()) / 2 for away in range(len(norms))]
+    means = [
+        float(norms.diagonal(away).mean() + norms.diagonal(-away).mean()) / 2
+        for away in range(len(norms))
+    ]
     return {"norms": norms.tolist(), "means": means, "directions": reach.directions}
 
 
-def payload(pieces: Sequence[str], found: Mapping[str, Any], chosen: tuple[int, int], kernel: int,
-            language: Language = ENGLISH) -> dict[str, Any]:
+def payload(
+    pieces: Sequence[str],
+    found: Mapping[str, Any],
+    chosen: tuple[int, int],
+    kernel: int,
+    language: Language = ENGLISH,
+) -> dict[str, Any]:
     """Give path.js the layers, the path between two pieces (indices), and what was found of each generation."""
-    models = [{"name": label(name, language), **(left(reach) if isinstance(reach, Reach) else {"said": reach or "…"})}
-              for name, reach in found.items()]
-    return {"pieces": shown_all(pieces), "chosen": chosen, "kernel": kernel, "models": models,
-            "networks": [{"title": title, **network(name, len(pieces), kernel, min(chosen), max(chosen))}
-                         for title, name in language.choices("path_{}", NETWORKS)],
-            "texts": {key: text for key, text in language.texts.items() if key.startswith("path_")}}
+    models = [
+        {
+            "name": label(name, language),
+            **(left(reach) if isinstance(reach, Reach) else {"said": reach or "…"}),
+        }
+        for name, reach in found.items()
+    ]
+    return {
+        "pieces": shown_all(pieces),
+        "chosen": chosen,
+        "kernel": kernel,
+        "models": models,
+        "networks": [
+            {
+                "title": title,
+                **network(name, len(pieces), kernel, min(chosen), max(chosen)),
+            }
+            for title, name in language.choices("path_{}", NETWORKS)
+        ],
+        "texts": {
+            key: text for key, text in language.texts.items() if key.startswith("path_")
+        },
+    }
 
 
-def curves(found: Mapping[str, Any], distance: int, language: Language = ENGLISH) -> go.Figure | None:
+def curves(
+    found: Mapping[str, Any], distance: int, language: Language = ENGLISH
+) -> go.Figure | None:
     """Plot what is left on average by distance, a line a model, with a mark at that of the chosen pieces."""
-    known = {name: left(reach)["means"] for name, reach in found.items() if isinstance(reach, Reach)}
-    data = [line([*range(len(means))], means, label(name, language), COLOURS[name],
-                 f"%{{fullData.name}}, %{{x}}: %{{y:.3g}}{END}", dash=DASHES[name]) for name, means in known.items()]
-    mark = {"type": "line", "x0": distance, "x1": distance, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREY}}
-    return go.Figure(data, layout(
-        language.say("path_plot"), x=axis(language.say("path_axis_distance")), shapes=[mark],
-        y=logarithmic(language.say("path_axis_left"), sum(known.values(), [])))) if data else None
+    known = {
+        name: left(reach)["means"]
+        for name, reach in found.items()
+        if isinstance(reach, Reach)
+    }
+    data = [
+        line(
+            [*range(len(means))],
+            means,
+            label(name, language),
+            COLOURS[name],
+            f"%{{fullData.name}}, %{{x}}: %{{y:.3g}}{END}",
+            dash=DASHES[name],
+        )
+        for name, means in known.items()
+    ]
+    mark = {
+        "type": "line",
+        "x0": distance,
+        "x1": distance,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": GREY},
+    }
+    return (
+        go.Figure(
+            data,
+            layout(
+                language.say("path_plot"),
+                x=axis(language.say("path_axis_distance")),
+                shapes=[mark],
+                y=logarithmic(language.say("path_axis_left"), sum(known.values(), [])),
+            ),
+        )
+        if data
+        else None
+    )

@@ -17,7 +17,8 @@ from xformer.ui.layout import Layout
 
 ID = "path"
 OF_SENTENCE = True
-Measured = tuple[str, tuple[str, ...], dict[str, Any]]  # text, pieces; by generation a Reach, a refusal, or None yet
+# text, pieces; by generation a Reach, a refusal, or None yet
+Measured = tuple[str, tuple[str, ...], dict[str, Any]]
 
 
 def build(part: Layout) -> None:
@@ -25,21 +26,52 @@ def build(part: Layout) -> None:
     part.ask = part.page.always(part.page.models)
     part.status()
     part.look("path_look")
-    kernel = part.control("path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel")
-    part["drawn"], part["measured"] = part.canvas("path.js", '<div class="drawing"></div>', "path-between"), gr.State()
+    kernel = part.control(
+        "path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel"
+    )
+    part["drawn"], part["measured"] = (
+        part.canvas("path.js", '<div class="drawing"></div>', "path-between"),
+        gr.State(),
+    )
     part["curves"] = part.plot("path-curves")
     gr.HTML(named.missing(part.page.models.names, part.language))
-    ends = [part.hidden(key, Whole(0, 0, MeasureReach.MOST)) for key in ("path_from", "path_to")]  # pieces, from 1
-    part["drawn"].choose(None, None, ends, js=script("chosenPath"), trigger_mode="multiple", **QUIET)
-    part.opened.change(**part.listener(measure, "measured", "path_from", "path_to", "drawn", "curves",
-                                       problem="problem", only_here=True), **LATEST)
-    gr.on([part["measured"].change, kernel.input, ends[0].change, ends[1].change],
-          **part.listener(draw, "drawn", "curves"), **LATEST)
+    # pieces, from 1
+    ends = [
+        part.hidden(key, Whole(0, 0, MeasureReach.MOST))
+        for key in ("path_from", "path_to")
+    ]
+    part["drawn"].choose(
+        None, None, ends, js=script("chosenPath"), trigger_mode="multiple", **QUIET
+    )
+    part.opened.change(
+        **part.listener(
+            measure,
+            "measured",
+            "path_from",
+            "path_to",
+            "drawn",
+            "curves",
+            problem="problem",
+            only_here=True,
+        ),
+        **LATEST,
+    )
+    gr.on(
+        [part["measured"].change, kernel.input, ends[0].change, ends[1].change],
+        **part.listener(draw, "drawn", "curves"),
+        **LATEST,
+    )
 
 
 @refused(measured=None, drawn=None, curves=None)
 @needs(translation="no_trace")
-def measure(models: ModelPool, language: Language, *, translation: Translation, measured: Measured | None) -> Any:
+def measure(
+    models: ModelPool,
+    language: Language,
+    *,
+    translation: Translation,
+    measured: Measured | None,
+) -> Any:
     """Measure how far the pieces of the page's sentence reach in each generation at hand, one after the other."""
     text = translation.source
     names = at_hand(models)
@@ -48,8 +80,15 @@ def measure(models: ModelPool, language: Language, *, translation: Translation, 
     found = dict[str, Any].fromkeys(names)
     pieces = models.default.split(text)[0].pieces
     if not 1 < len(pieces) < MeasureReach.MOST:
-        raise UserError(Message.of("path_error", pieces=len(pieces), least=2, most=MeasureReach.MOST - 1))
-    yield {"measured": (text, pieces, {**found}), **({"path_from": 0, "path_to": 0} if measured else {})}
+        raise UserError(
+            Message.of(
+                "path_error", pieces=len(pieces), least=2, most=MeasureReach.MOST - 1
+            )
+        )
+    yield {
+        "measured": (text, pieces, {**found}),
+        **({"path_from": 0, "path_to": 0} if measured else {}),
+    }
     for name in names:
         try:
             with generation(models, name) as service:
@@ -59,14 +98,42 @@ def measure(models: ModelPool, language: Language, *, translation: Translation, 
         yield {"measured": (text, pieces, {**found})}
 
 
-def draw(models: ModelPool, language: Language, *, measured: Measured | None, path_kernel: int, path_from: int | None,
-         path_to: int | None) -> dict[str, Any]:
+def draw(
+    models: ModelPool,
+    language: Language,
+    *,
+    measured: Measured | None,
+    path_kernel: int,
+    path_from: int | None,
+    path_to: int | None,
+) -> dict[str, Any]:
     """Draw the path between the pieces that are chosen; from the first to the last with a letter if none are."""
     _, pieces, found = measured or ("", (), {})
-    pieces = next((one.pieces[:-1] for one in found.values() if isinstance(one, Reach)), pieces)  # all have these
+    # all have these
+    pieces = next(
+        (one.pieces[:-1] for one in found.values() if isinstance(one, Reach)), pieces
+    )
     first = int(path_from or 0) - 1
     last = int(path_to or 0) - 1
     if first == last or not all(0 <= place < len(pieces) for place in (first, last)):
-        first, last = 0, max([i for i, piece in enumerate(pieces) if i and any(map(str.isalnum, piece))] or [1])
-    return {} if not measured else {"drawn": figures.payload(pieces, found, (first, last), int(path_kernel), language),
-                                    "curves": figure(figures.curves(found, abs(last - first), language))}
+        first, last = (
+            0,
+            max(
+                [
+                    i
+                    for i, piece in enumerate(pieces)
+                    if i and any(map(str.isalnum, piece))
+                ]
+                or [1]
+            ),
+        )
+    return (
+        {}
+        if not measured
+        else {
+            "drawn": figures.payload(
+                pieces, found, (first, last), int(path_kernel), language
+            ),
+            "curves": figure(figures.curves(found, abs(last - first), language)),
+        }
+    )

@@ -13,7 +13,16 @@ from xformer.figures import head_payload
 from xformer.figures.attention import Choice
 from xformer.parts.positions import draw as figures
 from xformer.results import BASES as LIMITS
-from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
+from xformer.results import (
+    MOST_SHIFT,
+    POSITION_KINDS,
+    Head,
+    Message,
+    Moved,
+    Positions,
+    Translation,
+    UserError,
+)
 from xformer.results.questions import EmbedSource, Move
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -39,7 +48,8 @@ POWERS = (1.0, 5.0)  # of ten: the base
 MOST_STEPS = 20
 MOST_CURVES = 6
 NOISE = np.linspace(0, 3, 31)
-SIZE = ("length", "d_model", "base_power")  # keys of the controls that all pictures of the table depend on
+# keys of the controls that all pictures of the table depend on
+SIZE = ("length", "d_model", "base_power")
 
 
 def dimensions_of(_: TranslationService, so_far: Values) -> Several:
@@ -60,27 +70,62 @@ def build(page: Page) -> Tab:
         with part.folded("pos-sentence", pictures, "sentence"):
             gr.HTML(figures.heading("sentence", language))
             problem = part.status()
-            pictures.add("sentence", part.plot("pos-sentence"), figures.sentence, seen="sentence_open")
-            pictures.add("beside", gr.HTML(elem_classes="summary"), figures.beside, seen="sentence_open")
+            pictures.add(
+                "sentence",
+                part.plot("pos-sentence"),
+                figures.sentence,
+                seen="sentence_open",
+            )
+            pictures.add(
+                "beside",
+                gr.HTML(elem_classes="summary"),
+                figures.beside,
+                seen="sentence_open",
+            )
         with part.folded("pos-lengths", pictures, "lengths"):
             part.note("pos_text_lengths")
             with gr.Column(visible=bool(page.service.length_scores)) as measured:
-                pictures.add("carried", gr.HTML(elem_classes="summary carried"), lambda service, language: (
-                    figures.carried(service.length_scores, language)), seen="lengths_open")
-                pictures.add("lengths", part.plot("pos-lengths"), lambda service, language: (
-                    figures.lengths(service.length_scores, language) if service.length_scores else None),
-                    seen="lengths_open")
+                pictures.add(
+                    "carried",
+                    gr.HTML(elem_classes="summary carried"),
+                    lambda service, language: figures.carried(
+                        service.length_scores, language
+                    ),
+                    seen="lengths_open",
+                )
+                pictures.add(
+                    "lengths",
+                    part.plot("pos-lengths"),
+                    lambda service, language: (
+                        figures.lengths(service.length_scores, language)
+                        if service.length_scores
+                        else None
+                    ),
+                    seen="lengths_open",
+                )
             with gr.Column(visible=not page.service.length_scores) as unmeasured:
-                gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m research evaluate lengths --pairs '
-                        "dev.tsv --train DIR --save</code></p>")
+                gr.HTML(
+                    f"<p>{language.html('pos_no_lengths')} <code>python -m research evaluate lengths --pairs "
+                    "dev.tsv --train DIR --save</code></p>"
+                )
     page.pictures[ID].listen(None, page.opened[ID].change, by_change=SIZE)
     pictures.listen(problem, page.translation.change, how=QUIET)
     every.include(part)
     every.include(experiment)
-    return Tab(every.controls, {
-        "table": opened_by(part.controls, table),
-        "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
-        "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
+    return Tab(
+        every.controls,
+        {
+            "table": opened_by(part.controls, table),
+            "measured": View(
+                measured,
+                lambda service, values: gr.update(visible=bool(service.length_scores)),
+            ),
+            "unmeasured": View(
+                unmeasured,
+                lambda service, values: gr.update(visible=not service.length_scores),
+            ),
+        },
+    )
 
 
 def _table(part: Layout) -> gr.Accordion:
@@ -96,28 +141,59 @@ def _table(part: Layout) -> gr.Accordion:
         with gr.Row(elem_classes="controls"):
             part.control("length", LENGTH, gr.Slider, "pos_length", min_width=200)
             # By default those of the model.
-            part.control("d_model", lambda service, _: Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2),
-                         gr.Slider, "pos_width", min_width=200)
-            part.control("base_power", lambda service, _: Real(
-                math.log10(service.info.position_base), *POWERS, step=0.05), gr.Slider, "pos_power", "pos_power_info",
-                min_width=200)
+            part.control(
+                "d_model",
+                lambda service, _: Whole(
+                    min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2
+                ),
+                gr.Slider,
+                "pos_width",
+                min_width=200,
+            )
+            part.control(
+                "base_power",
+                lambda service, _: Real(
+                    math.log10(service.info.position_base), *POWERS, step=0.05
+                ),
+                gr.Slider,
+                "pos_power",
+                "pos_power_info",
+                min_width=200,
+            )
         with gr.Row(elem_classes="detail"):
             with gr.Column(min_width=300):
-                pictures.add("table", part.plot("pos-table"), lambda length, d_model, base, language: (
-                    figures.table(explain.table(length, d_model, base), base, language)), seen="table_open")
+                pictures.add(
+                    "table",
+                    part.plot("pos-table"),
+                    lambda length, d_model, base, language: figures.table(
+                        explain.table(length, d_model, base), base, language
+                    ),
+                    seen="table_open",
+                )
             with gr.Column(min_width=300):
-                pictures.add("curves", part.plot("pos-curves"), draw_curves, seen="table_open")
-                part.control("dimensions", dimensions_of, gr.Dropdown, "pos_dimensions", multiselect=True,
-                             max_choices=MOST_CURVES)
+                pictures.add(
+                    "curves", part.plot("pos-curves"), draw_curves, seen="table_open"
+                )
+                part.control(
+                    "dimensions",
+                    dimensions_of,
+                    gr.Dropdown,
+                    "pos_dimensions",
+                    multiselect=True,
+                    max_choices=MOST_CURVES,
+                )
         _why(part, pictures)
     # In the browser: a control is redrawn without being asked for.
     following = [part["dimensions"], part["pair"]]
-    part["d_model"].input(None, [part["d_model"], *following], following, js=script("fitWidth"), **LATEST)
+    part["d_model"].input(
+        None, [part["d_model"], *following], following, js=script("fitWidth"), **LATEST
+    )
     return table
 
 
 def _why(part: Layout, pictures: Pictures) -> None:
     """Lay out why the table works."""
+
     def late(name: str, component: gr.HTML, draw: Callable[..., Any]) -> None:
         pictures.add(name, component, draw, seen="table_open", late=True)
 
@@ -127,36 +203,83 @@ def _why(part: Layout, pictures: Pictures) -> None:
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             heading("waves")
-            late("waves", part.plot("pos-waves"), lambda length, d_model, base_power, language: (
-                figures.wavelengths(d_model, _bases(base_power), length, language)))
+            late(
+                "waves",
+                part.plot("pos-waves"),
+                lambda length, d_model, base_power, language: figures.wavelengths(
+                    d_model, _bases(base_power), length, language
+                ),
+            )
         with gr.Column(min_width=300):
             heading("distance")
-            late("distances", part.plot("pos-distance"), lambda length, d_model, base_power, language: (
-                figures.distances(_tables(length, d_model, base_power), language)))
-    late("compared", gr.HTML(elem_classes="tables"), lambda length, d_model, base_power, language: (
-        figures.bases(_tables(length, d_model, base_power), language)))
+            late(
+                "distances",
+                part.plot("pos-distance"),
+                lambda length, d_model, base_power, language: figures.distances(
+                    _tables(length, d_model, base_power), language
+                ),
+            )
+    late(
+        "compared",
+        gr.HTML(elem_classes="tables"),
+        lambda length, d_model, base_power, language: figures.bases(
+            _tables(length, d_model, base_power), language
+        ),
+    )
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             heading("rotation")
             with gr.Row(elem_classes="controls"):
-                part.control("pair", lambda _, so_far: Whole(
-                    min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1), gr.Slider, "pos_pair_label",
-                    min_width=140)
-                part.control("position", Whole(2, 0, LENGTH.most), gr.Slider, "pos_from", min_width=140)
-                part.control("steps", Whole(3, 0, MOST_STEPS), gr.Slider, "pos_steps", min_width=140)
+                part.control(
+                    "pair",
+                    lambda _, so_far: Whole(
+                        min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1
+                    ),
+                    gr.Slider,
+                    "pos_pair_label",
+                    min_width=140,
+                )
+                part.control(
+                    "position",
+                    Whole(2, 0, LENGTH.most),
+                    gr.Slider,
+                    "pos_from",
+                    min_width=140,
+                )
+                part.control(
+                    "steps",
+                    Whole(3, 0, MOST_STEPS),
+                    gr.Slider,
+                    "pos_steps",
+                    min_width=140,
+                )
             late("circle", part.plot("pos-rotation"), draw_rotation)
             late("proof", gr.HTML(elem_classes="summary"), check_rotation)
         with gr.Column(min_width=300):
             heading("noise")
-            late("confusion", part.plot("pos-noise"), lambda length, d_model, base_power, language: figures.confusion(
-                {base: _confusion(length, d_model, base) for base in _bases(base_power)}, NOISE, length, d_model,
-                language))
+            late(
+                "confusion",
+                part.plot("pos-noise"),
+                lambda length, d_model, base_power, language: figures.confusion(
+                    {
+                        base: _confusion(length, d_model, base)
+                        for base in _bases(base_power)
+                    },
+                    NOISE,
+                    length,
+                    d_model,
+                    language,
+                ),
+            )
 
 
 def base_of(base_power: float) -> float:
     """The base from its power of ten, exact where it is one of the presets."""
     base = 10 ** float(base_power)
-    return next((known for known in BASES if math.isclose(known, base, rel_tol=1e-3)), round(base, 1))
+    return next(
+        (known for known in BASES if math.isclose(known, base, rel_tol=1e-3)),
+        round(base, 1),
+    )
 
 
 def _bases(power: float) -> list[float]:
@@ -178,7 +301,13 @@ def turn(length: int, d_model: int, pair: int, position: int, steps: int) -> Tur
     return Turn(min(pair, d_model // 2 - 1), min(position, length - 1 - steps), steps)
 
 
-def draw_curves(length: int, d_model: int, base: float, dimensions: Sequence[int], language: Language) -> Any:
+def draw_curves(
+    length: int,
+    d_model: int,
+    base: float,
+    dimensions: Sequence[int],
+    language: Language,
+) -> Any:
     """Draw some dimensions as curves, the first one where none of them is in the table."""
     kept = [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
     return figures.curves(explain.table(length, d_model, base), kept, base, language)
@@ -188,14 +317,20 @@ def _tables(length: int, d_model: int, base_power: float) -> dict[float, np.ndar
     return {base: explain.table(length, d_model, base) for base in _bases(base_power)}
 
 
-def draw_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> Any:
+def draw_rotation(
+    length: int, d_model: int, base: float, turn: Turn, language: Language
+) -> Any:
     """Draw the turn of one pair."""
     return figures.rotation(explain.table(length, d_model, base), *turn, base, language)
 
 
-def check_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> str:
+def check_rotation(
+    length: int, d_model: int, base: float, turn: Turn, language: Language
+) -> str:
     """Say how exact the turn is."""
-    return figures.checked(explain.table(length, d_model, base), turn.pair, turn.steps, base, language)
+    return figures.checked(
+        explain.table(length, d_model, base), turn.pair, turn.steps, base, language
+    )
 
 
 @lru_cache(16)
@@ -211,9 +346,11 @@ def embed(service: TranslationService, translation: Translation) -> Any:
 
 
 # The properties of controls that are shown only for some values of others.
-SHOWN = {"shift": lambda values: {"visible": values["positions"] == "shift"},
-         "base": lambda values: {"visible": values["positions"] == "base"},
-         "seed": lambda values: {"visible": values["shuffle"]}}
+SHOWN = {
+    "shift": lambda values: {"visible": values["positions"] == "shift"},
+    "base": lambda values: {"visible": values["positions"] == "base"},
+    "seed": lambda values: {"visible": values["shuffle"]},
+}
 
 
 def _experiment(page: Page) -> Layout:
@@ -228,29 +365,79 @@ def _experiment(page: Page) -> Layout:
         with gr.Column(scale=7, min_width=320):
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            kind = part.choice("positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind")
-            shift = part.control("shift", Whole(5, 0, MOST_SHIFT), gr.Number, "pos_shift", properties=SHOWN["shift"],
-                                 precision=0)
-            base = part.number("base", Real(1_000, *LIMITS), "pos_base", properties=SHOWN["base"], precision=None)
+            kind = part.choice(
+                "positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind"
+            )
+            shift = part.control(
+                "shift",
+                Whole(5, 0, MOST_SHIFT),
+                gr.Number,
+                "pos_shift",
+                properties=SHOWN["shift"],
+                precision=0,
+            )
+            base = part.number(
+                "base",
+                Real(1_000, *LIMITS),
+                "pos_base",
+                properties=SHOWN["base"],
+                precision=None,
+            )
             shuffle = part.control("shuffle", Switch(), gr.Checkbox, "pos_shuffle")
-            seed = part.number("seed", Whole(1, 0, 999_999), "pos_seed", properties=SHOWN["seed"])
-            compare = part.control("compare", one_head(language), gr.Dropdown, "pos_head")
+            seed = part.number(
+                "seed", Whole(1, 0, 999_999), "pos_seed", properties=SHOWN["seed"]
+            )
+            compare = part.control(
+                "compare", one_head(language), gr.Dropdown, "pos_head"
+            )
             button = gr.Button(language.say("pos_run"), variant="primary")
-            gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
-                    f'{note(language, "pos_text_change")}</details>')
-    pictures.add("result", result, lambda moved, translation, language: figures.moved(
-        moved, translation.best.text, language))
-    pictures.add_all("both_maps", part.beside(part.map, {"before": "pos-before", "after": "pos-after"},
-                                              "detail maps-of-all"))
-    gr.on([kind.change, shuffle.change], **part.listener(show, *SHOWN, ask=page.always(None)), **LATEST)
-    gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
-           base.submit, seed.submit], **pictures.listener(result, ask_for, outputs={"change": change}),
-          trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
+            gr.HTML(
+                f'<details class="more"><summary>{language.html("more")}</summary>'
+                f"{note(language, 'pos_text_change')}</details>"
+            )
+    pictures.add(
+        "result",
+        result,
+        lambda moved, translation, language: figures.moved(
+            moved, translation.best.text, language
+        ),
+    )
+    pictures.add_all(
+        "both_maps",
+        part.beside(
+            part.map,
+            {"before": "pos-before", "after": "pos-after"},
+            "detail maps-of-all",
+        ),
+    )
+    gr.on(
+        [kind.change, shuffle.change],
+        **part.listener(show, *SHOWN, ask=page.always(None)),
+        **LATEST,
+    )
+    gr.on(
+        [
+            page.opened[ID].change,
+            page.translation.change,
+            button.click,
+            kind.input,
+            shuffle.input,
+            shift.submit,
+            base.submit,
+            seed.submit,
+        ],
+        **pictures.listener(result, ask_for, outputs={"change": change}),
+        trigger_mode="always_last",
+        api_visibility="private",
+        show_progress_on=[result],
+    )
     compare.input(**pictures.listener(result, outputs={"change": change}), **QUIET)
     return part
 
 
-def show(_: None, language: Language, *, positions: str, shuffle: bool) -> dict[str, Any]:
+def show(
+    _: None, language: Language, *, positions: str, shuffle: bool
+) -> dict[str, Any]:
     """Show the numbers that the chosen change takes, and hide the others."""
     values = {"positions": positions, "shuffle": shuffle}
     return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
@@ -267,28 +454,61 @@ NO_CHANGE: dict[str, Any] = {"change": None, "before": None, "after": None}
 
 
 @refused(**NO_CHANGE)
-def ask_for(service: TranslationService, language: Language, *, change: Change | None, positions: str,
-            shift: float | None, base: float | None, shuffle: bool, seed: float | None) -> dict[str, Any]:
+def ask_for(
+    service: TranslationService,
+    language: Language,
+    *,
+    change: Change | None,
+    positions: str,
+    shift: float | None,
+    base: float | None,
+    shuffle: bool,
+    seed: float | None,
+) -> dict[str, Any]:
     """Ask for other positions, or for the words in another order, unless that is asked for already."""
     if positions == "own" and not shuffle:
         raise UserError(Message.of("pos_unchanged"))
     value = {"shift": shift, "base": base}.get(positions, 0)
     if value is None:
         raise UserError(Message.of("pos_no_number"))
-    asked = Change(Positions(positions, float(value)), int(seed or 0) if shuffle else None)
+    asked = Change(
+        Positions(positions, float(value)), int(seed or 0) if shuffle else None
+    )
     return {} if asked == change else {"change": asked}
 
 
 @needs(translation="no_trace")
-def make_change(service: TranslationService, translation: Translation, change: Change) -> Moved:
+def make_change(
+    service: TranslationService, translation: Translation, change: Change
+) -> Moved:
     """Translate again, and look into both passes."""
-    return service.ask(Move(translation.source, translation.best.tokens, *change, translation.alone,
-                            translation.max_length))
+    return service.ask(
+        Move(
+            translation.source,
+            translation.best.tokens,
+            *change,
+            translation.alone,
+            translation.max_length,
+        )
+    )
 
 
-def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language
-              ) -> dict[str, Any]:
+def both_maps(
+    service: TranslationService,
+    moved: Moved,
+    change: Change,
+    compare: str,
+    language: Language,
+) -> dict[str, Any]:
     """Draw the map of a head "before" and "after" the change."""
-    names = (language.say("pos_kind_own"), figures.named(moved, change.positions, language))
-    return head_payload.before_and_after((moved.before, moved.after), names, Choice(*Head.parse(compare)), service.info,
-                                         language)
+    names = (
+        language.say("pos_kind_own"),
+        figures.named(moved, change.positions, language),
+    )
+    return head_payload.before_and_after(
+        (moved.before, moved.after),
+        names,
+        Choice(*Head.parse(compare)),
+        service.info,
+        language,
+    )

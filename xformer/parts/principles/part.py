@@ -15,7 +15,18 @@ from xformer.figures.labels import sentence
 from xformer.figures.locked_word import locked
 from xformer.parts.principles import draw as figures
 from xformer.parts.principles import store as key_values
-from xformer.results import STACKS, AdditiveWalk, Follow, Head, Message, ModelInfo, Trace, UserError, Walk, WalkHead
+from xformer.results import (
+    STACKS,
+    AdditiveWalk,
+    Follow,
+    Head,
+    Message,
+    ModelInfo,
+    Trace,
+    UserError,
+    Walk,
+    WalkHead,
+)
 from xformer.results.questions import Begin, WalkAdditive
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import ASSETS, Language
@@ -44,7 +55,11 @@ FOLDS = (
 )
 # The pictures of vectors, by the names of their headings and components.
 STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
-    "inputs": figures.inputs, "vectors": figures.vectors, "values": figures.values, "output": figures.output}
+    "inputs": figures.inputs,
+    "vectors": figures.vectors,
+    "values": figures.values,
+    "output": figures.output,
+}
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *explain.POWERS, step=0.25)
 MOST_PADDING = 4
@@ -63,8 +78,11 @@ def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
 def mask_of(service: TranslationService, so_far: Values) -> OneOf:
     """The masks of this tab's stack, first the one that the model uses there. In cross-attention there is no future:
     positions of two languages have no common order."""
-    return {"encoder_self": OneOf(explain.MASKS, "padding"), "decoder_self": OneOf(explain.MASKS, "future"),
-            "cross": OneOf(("padding", "none"), "padding")}[so_far["first_stack"]]
+    return {
+        "encoder_self": OneOf(explain.MASKS, "padding"),
+        "decoder_self": OneOf(explain.MASKS, "future"),
+        "cross": OneOf(("padding", "none"), "padding"),
+    }[so_far["first_stack"]]
 
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
@@ -89,26 +107,61 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
     for other in (added, store, *others):
         part.include(other)
-    return Tab(part.controls, {**part.views, "state": View(
-        state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
+    return Tab(
+        part.controls,
+        {
+            **part.views,
+            "state": View(
+                state,
+                lambda service, values: stream_figures.heading(
+                    "state", language, service.info.norm
+                ),
+            ),
+        },
+    )
 
 
 def _facts(pictures: Pictures) -> None:
     """Declare what is asked and worked out of a head of the pair that the page looks into."""
     pictures.follow(follow, "first_layer", "query", "mask")
     # The head that is chosen, in the last layer of its stack where that has fewer.
-    pictures.fact("head", lambda service, first_stack, first_layer, first_head: Head(
-        first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head)))
+    pictures.fact(
+        "head",
+        lambda service, first_stack, first_layer, first_head: Head(
+            first_stack,
+            min(int(first_layer), layer_of(service, {"stack": first_stack}).most),
+            int(first_head),
+        ),
+    )
     pictures.fact("walk", walk_through)
     pictures.fact("asks", asked)
-    pictures.fact("pair", lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)])
+    pictures.fact(
+        "pair",
+        lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)],
+    )
     pictures.fact("power", lambda beta_power: float(beta_power))
-    pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
-    pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
+    pictures.fact(
+        "side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder"
+    )
+    pictures.fact(
+        "stream",
+        lambda service, trace, side: service.ask(
+            Follow(trace.text, trace.tokens, side)
+        ),
+    )
     pictures.fact("layer", lambda head: head.layer)
-    pictures.fact("begun", lambda service, trace, head: service.ask(Begin(trace.text, trace.tokens, head)))
-    pictures.fact("ways", lambda service: [explain.split(service.info.d_model, heads) for heads in HEADS
-                                           if service.info.d_model % heads == 0])
+    pictures.fact(
+        "begun",
+        lambda service, trace, head: service.ask(Begin(trace.text, trace.tokens, head)),
+    )
+    pictures.fact(
+        "ways",
+        lambda service: [
+            explain.split(service.info.d_model, heads)
+            for heads in HEADS
+            if service.info.d_model % heads == 0
+        ],
+    )
 
 
 def _walk(part: Layout, pictures: Pictures) -> None:
@@ -117,23 +170,48 @@ def _walk(part: Layout, pictures: Pictures) -> None:
     with gr.Column(scale=7, min_width=320):
         scores = part.canvas("steps.js", "${value}", "first-scores")
         summary = gr.HTML(elem_classes="summary", min_height=60)
-        gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
-                f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
-                f'{note(language, "first_text_switches")}</details>')
+        gr.HTML(
+            f'<details class="more"><summary>{language.html("more")}</summary>'
+            f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
+            f"{note(language, 'first_text_switches')}</details>"
+        )
     with gr.Column(scale=4, min_width=300, elem_classes="controls"):
         part.choice("first_stack", STACKS, "cross", "stack_{}", "stack")
         with gr.Row(elem_classes="of-one-head"):
-            part.control("first_layer", layer_of_stack, gr.Radio, "layer", scale=2, min_width=90)
-            part.control("first_head", head_of, gr.Radio, "head", scale=5, min_width=200)
-        query = part.control("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
-                             "first_query", properties=only_own("query"))
-        padding = part.control("padding", Whole(0, 0, MOST_PADDING), gr.Slider, "first_padding", "first_padding_info",
-                               render=False)
-        gr.HTML(f'<h3>{language.html("first_title_switches")}</h3>')
+            part.control(
+                "first_layer", layer_of_stack, gr.Radio, "layer", scale=2, min_width=90
+            )
+            part.control(
+                "first_head", head_of, gr.Radio, "head", scale=5, min_width=200
+            )
+        query = part.control(
+            "query",
+            lambda service, so_far: Whole(QUERY, 1, service.max_pieces),
+            gr.Dropdown,
+            "first_query",
+            properties=only_own("query"),
+        )
+        padding = part.control(
+            "padding",
+            Whole(0, 0, MOST_PADDING),
+            gr.Slider,
+            "first_padding",
+            "first_padding_info",
+            render=False,
+        )
+        gr.HTML(f"<h3>{language.html('first_title_switches')}</h3>")
         part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
         part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")
-        part.control("mask", mask_of, gr.Radio, "first_mask", "first_mask_info",
-                     properties=lambda values: {"choices": mask_choices(part.page.service, language, values)})
+        part.control(
+            "mask",
+            mask_of,
+            gr.Radio,
+            "first_mask",
+            "first_mask_info",
+            properties=lambda values: {
+                "choices": mask_choices(part.page.service, language, values)
+            },
+        )
         padding.render()
     pictures.add("query", query, offer_queries)
     pictures.add("scores", scores, figures.scores, query="asks", rule="scoring")
@@ -147,40 +225,88 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
     with part.folded("vectors", pictures):
         for name, draw in STEPS.items():
             gr.HTML(figures.heading(name, language))
-            pictures.add(name, plot(f"first-{name}"), draw, seen="vectors_open", query="asks")
+            pictures.add(
+                name, plot(f"first-{name}"), draw, seen="vectors_open", query="asks"
+            )
             if name == "inputs":
-                pictures.add("checked", gr.HTML(elem_classes="summary"), figures.checked_inputs, seen="vectors_open",
-                             query="asks")
+                pictures.add(
+                    "checked",
+                    gr.HTML(elem_classes="summary"),
+                    figures.checked_inputs,
+                    seen="vectors_open",
+                    query="asks",
+                )
     with part.folded("reshape", pictures):
         gr.HTML(figures.heading("reshape", language))
-        pictures.add("reshape", plot("first-reshape"), figures.reshape, seen="reshape_open")
+        pictures.add(
+            "reshape", plot("first-reshape"), figures.reshape, seen="reshape_open"
+        )
     with part.folded("rest", pictures):
         of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
-        state = gr.HTML(stream_figures.heading("state", language, part.page.service.info.norm))
+        state = gr.HTML(
+            stream_figures.heading("state", language, part.page.service.info.norm)
+        )
         pictures.add("strips", plot("rest-strips"), stream_figures.strips, **of_piece)
-        pictures.add("sums", part.table("tables rest-sums"), stream_figures.sums, **of_piece)
+        pictures.add(
+            "sums", part.table("tables rest-sums"), stream_figures.sums, **of_piece
+        )
         gr.HTML(stream_figures.heading("units", language))
         pictures.add("units", plot("rest-units"), stream_figures.units, **of_piece)
-        pictures.add("firing", gr.HTML(elem_classes="summary"), stream_figures.firing, **of_piece)
+        pictures.add(
+            "firing", gr.HTML(elem_classes="summary"), stream_figures.firing, **of_piece
+        )
         gr.HTML(stream_figures.heading("course", language))
         pictures.add("course", plot("rest-course"), stream_figures.course, **of_piece)
     with part.folded("map", pictures):
-        pictures.add("map", plot("first-map"), figures.all_queries, seen="map_open", rule="scoring")
+        pictures.add(
+            "map",
+            plot("first-map"),
+            figures.all_queries,
+            seen="map_open",
+            rule="scoring",
+        )
     with part.folded("variance", pictures):
         gr.HTML(figures.heading("variance", language))
-        pictures.add("variance", plot("first-variance"), lambda service, language: figures.variance(
-            explain.variance(), service.info.d_model // service.info.n_heads, language), seen="variance_open")
+        pictures.add(
+            "variance",
+            plot("first-variance"),
+            lambda service, language: figures.variance(
+                explain.variance(),
+                service.info.d_model // service.info.n_heads,
+                language,
+            ),
+            seen="variance_open",
+        )
     with part.folded("split", pictures):
         gr.HTML(figures.heading("split", language))
-        pictures.add("costs", gr.HTML(elem_classes="tables"), figures.split_costs, seen="split_open")
+        pictures.add(
+            "costs",
+            gr.HTML(elem_classes="tables"),
+            figures.split_costs,
+            seen="split_open",
+        )
         pictures.add("splits", plot("first-split"), figures.splits, seen="split_open")
     with part.folded("slice", pictures):
         gr.HTML(figures.heading("slice", language))
-        pictures.add("slices", plot("first-slices"), figures.slices, seen="slice_open", query="asks")
-        pictures.add("sliced", gr.HTML(elem_classes="summary"), figures.sliced, seen="slice_open", query="asks")
+        pictures.add(
+            "slices",
+            plot("first-slices"),
+            figures.slices,
+            seen="slice_open",
+            query="asks",
+        )
+        pictures.add(
+            "sliced",
+            gr.HTML(elem_classes="summary"),
+            figures.sliced,
+            seen="slice_open",
+            query="asks",
+        )
     with part.folded("initial", pictures):
         gr.HTML(figures.heading("initial", language))
-        pictures.add("initial", part.table("tables"), figures.initial, seen="initial_open")
+        pictures.add(
+            "initial", part.table("tables"), figures.initial, seen="initial_open"
+        )
     return state
 
 
@@ -191,11 +317,22 @@ def _additive(part: Layout) -> None:
     with part.folded("additive", pictures) as fold:
         gr.HTML(figures.heading("additive", part.language))
         problem = part.status()
-        picture = pictures.add("additive", part.canvas("additive.js", '<div class="drawing"></div>', "first-additive"),
-                               figures.additive, seen="additive_open")
+        picture = pictures.add(
+            "additive",
+            part.canvas("additive.js", '<div class="drawing"></div>', "first-additive"),
+            figures.additive,
+            seen="additive_open",
+        )
     part.hidden("additive_step", Whole(QUERY, 1, 999))
-    picture.choose(**part.listener(lambda service, language, *, event: {"additive_step": number_of(event, "step")},
-                                   "additive_step"), **LATEST)
+    picture.choose(
+        **part.listener(
+            lambda service, language, *, event: {
+                "additive_step": number_of(event, "step")
+            },
+            "additive_step",
+        ),
+        **LATEST,
+    )
     pictures.listen(problem, part.opened.change, part["trace"].change)
     part.views["additive"] = opened_by(part.controls, fold)
 
@@ -207,18 +344,33 @@ def walk_additive(service: ModelPool, trace: Trace) -> tuple[ModelInfo, Additive
     if RECURRENT not in service.translating(info.source, info.target):
         raise UserError(Message.of("additive_missing", name=RECURRENT))
     with generation(service, RECURRENT) as model:
-        return model.info, model.ask(WalkAdditive(trace.text, sentence(trace.predicted)))
+        return model.info, model.ask(
+            WalkAdditive(trace.text, sentence(trace.predicted))
+        )
 
 
-def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
-           before: dict[str, Any]) -> dict[str, Any]:
+def follow(
+    service: TranslationService,
+    language: Language,
+    head: Head,
+    query: int | None,
+    first_stack: str,
+    lock: str,
+    before: dict[str, Any],
+) -> dict[str, Any]:
     """Set the controls that follow another stack; a word that has just been locked becomes the query."""
     answer: dict[str, Any] = {}
     if before and before["first_stack"] != first_stack:
         so_far = {"first_stack": first_stack}
-        answer = {"first_layer": gr.update(**layer_of_stack(service, so_far).properties(), value=head.layer),
-                  "mask": gr.update(choices=mask_choices(service, language, so_far),
-                                    value=mask_of(service, so_far).default)}
+        answer = {
+            "first_layer": gr.update(
+                **layer_of_stack(service, so_far).properties(), value=head.layer
+            ),
+            "mask": gr.update(
+                choices=mask_choices(service, language, so_far),
+                value=mask_of(service, so_far).default,
+            ),
+        }
     if lock != before.get("lock", "") and (before or query == QUERY):
         asks = locked_query(service, lock, head)
         if asks not in (None, query):
@@ -227,20 +379,29 @@ def follow(service: TranslationService, language: Language, head: Head, query: i
 
 
 @needs(trace="no_trace")
-def walk_through(service: TranslationService, trace: Trace, head: Head, padding: int) -> Walk:
+def walk_through(
+    service: TranslationService, trace: Trace, head: Head, padding: int
+) -> Walk:
     """Walk through a head of the pair that the page looks into."""
     return service.ask(WalkHead(trace.text, trace.tokens, head, int(padding)))
 
 
-def offer_queries(walk: Walk, asks: int, language: Language, before: dict[str, Any]) -> Any:
+def offer_queries(
+    walk: Walk, asks: int, language: Language, before: dict[str, Any]
+) -> Any:
     """Offer the queries of another walk."""
     if before.get("walk") is walk:
         return gr.skip()
-    choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]
+    choices = [
+        (f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1)
+        for i in range(len(walk.queries))
+    ]
     return gr.update(choices=choices, value=asks + 1)
 
 
-def mask_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
+def mask_choices(
+    service: TranslationService, language: Language, so_far: Values
+) -> list[tuple[str, str]]:
     """Name the masks of this tab's stack."""
     return language.choices("first_mask_{}", mask_of(service, so_far).options)
 
@@ -251,38 +412,66 @@ def locked_query(service: TranslationService, lock: str, head: Head) -> int | No
     if word is None:
         return None
     given = alignment.given_heads(service.info, service.alignment_errors)
-    to_come = head.stack != "encoder_self" and named_by(Choice(*head), given) == "predicted"
+    to_come = (
+        head.stack != "encoder_self" and named_by(Choice(*head), given) == "predicted"
+    )
     return word[1] + (0 if to_come else 1) or None
 
 
 def asked(walk: Walk, query: int | None) -> int:
     """The query that is chosen, from 0, where the walk has it; else the second, which has something to look at."""
-    return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
+    return (
+        query - 1
+        if query is not None and query <= len(walk.queries)
+        else min(1, len(walk.queries) - 1)
+    )
 
 
 def _store(part: Layout) -> None:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
-    """
+    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all."""
     say = part.say
     with part.folded("store") as fold:
         part.note("store_text")
         part["records"] = part.controls.add(
-            "records", RECORDS, gr.Textbox, label=say("store_records"), lines=6, max_lines=14,
-            info=say("store_records_info", limit=key_values.MOST_RECORDS))
+            "records",
+            RECORDS,
+            gr.Textbox,
+            label=say("store_records"),
+            lines=6,
+            max_lines=14,
+            info=say("store_records_info", limit=key_values.MOST_RECORDS),
+        )
         with gr.Row(elem_classes="ask"):
-            query = part.control("store_query", STORE_QUERY, gr.Textbox, lines=1, scale=8)
-            button = gr.Button(say("store_run"), variant="primary", scale=1, min_width=120)
+            query = part.control(
+                "store_query", STORE_QUERY, gr.Textbox, lines=1, scale=8
+            )
+            button = gr.Button(
+                say("store_run"), variant="primary", scale=1, min_width=120
+            )
         part.status()
-        power = part.control("store_power", POWER, gr.Slider, "first_power", "store_power_info")
-        part["table"], part["matches"] = gr.HTML(elem_classes="tables store", min_height=120), gr.State()
-    gr.on([part.opened.change, button.click, query.submit],
-          **part.listener(look_up, "matches", problem="problem", only_here=True), **LATEST)
-    gr.on([part["matches"].change, power.input],
-          **part.listener(retrieve, "table", ask=part.page.always(None)), **LATEST)
+        power = part.control(
+            "store_power", POWER, gr.Slider, "first_power", "store_power_info"
+        )
+        part["table"], part["matches"] = (
+            gr.HTML(elem_classes="tables store", min_height=120),
+            gr.State(),
+        )
+    gr.on(
+        [part.opened.change, button.click, query.submit],
+        **part.listener(look_up, "matches", problem="problem", only_here=True),
+        **LATEST,
+    )
+    gr.on(
+        [part["matches"].change, power.input],
+        **part.listener(retrieve, "table", ask=part.page.always(None)),
+        **LATEST,
+    )
     part.views["store"] = opened_by(part.controls, fold)
 
 
-def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:
+def look_up(
+    service: TranslationService, language: Language, *, records: str, store_query: str
+) -> dict[str, Any]:
     """Compare the query with the title of every record."""
     read = key_values.read(records or "")
     try:
@@ -299,14 +488,24 @@ def _check_title(service: TranslationService, records: str, title: str) -> None:
     try:
         service.embed([title])
     except UserError as error:
-        if isinstance(error.message, Message) and error.message.key in ("error_empty", "error_unknown"):
+        if isinstance(error.message, Message) and error.message.key in (
+            "error_empty",
+            "error_unknown",
+        ):
             number = key_values.line_of(records, title)
-            raise UserError(Message.of("store_error_title", number=number, title=title[:40])) from error
+            raise UserError(
+                Message.of("store_error_title", number=number, title=title[:40])
+            ) from error
         raise
 
 
-def retrieve(_: None, language: Language, *, matches: tuple[key_values.Records, np.ndarray] | None, store_power: float
-             ) -> dict[str, str]:
+def retrieve(
+    _: None,
+    language: Language,
+    *,
+    matches: tuple[key_values.Records, np.ndarray] | None,
+    store_power: float,
+) -> dict[str, str]:
     """Show the records that were compared with the query, blended at a temperature; nothing before a comparison."""
     if matches is None:
         return {}

@@ -18,18 +18,33 @@ def read(lines: str) -> Records:
         if not line.strip():
             continue
         if not (title and colon and value):
-            raise UserError(Message.of("store_error_line", number=number, line=line.strip()[:40]))
+            raise UserError(
+                Message.of("store_error_line", number=number, line=line.strip()[:40])
+            )
         if len(line) > MOST_CHARACTERS:
-            raise UserError(Message.of("store_error_long", number=number, characters=len(line), limit=MOST_CHARACTERS))
+            raise UserError(
+                Message.of(
+                    "store_error_long",
+                    number=number,
+                    characters=len(line),
+                    limit=MOST_CHARACTERS,
+                )
+            )
         records.append((title, value))
     if not 2 <= len(records) <= MOST_RECORDS:
-        raise UserError(Message.of("store_error_count", count=len(records), limit=MOST_RECORDS))
+        raise UserError(
+            Message.of("store_error_count", count=len(records), limit=MOST_RECORDS)
+        )
     return tuple(records)
 
 
 def line_of(lines: str, title: str) -> int:
     """Return the number of the first line with a record of this title."""
-    return next(number for number, line in enumerate(lines.splitlines(), 1) if line.partition(":")[0].strip() == title)
+    return next(
+        number
+        for number, line in enumerate(lines.splitlines(), 1)
+        if line.partition(":")[0].strip() == title
+    )
 
 
 def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:

@@ -15,7 +15,8 @@ from xformer.figures.templates import fill
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
-OF = ("classifier", "writer")  # whose maps: of the shipped classifier or the language model, or another's by its name
+# whose maps: of the shipped classifier or the language model, or another's by its name
+OF = ("classifier", "writer")
 
 
 @dataclass(frozen=True)
@@ -32,29 +33,64 @@ class ReaderChoice(Choice):
 
 def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
     """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
-    model = language.say("maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads)
-    return fill("reading.about", language, masked=language.say("maps_causal" if classifier.causal else "maps_full"),
-                began=classifier.causal and classifier.pooling, name=of_model(shown, model))
+    model = language.say(
+        "maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads
+    )
+    return fill(
+        "reading.about",
+        language,
+        masked=language.say("maps_causal" if classifier.causal else "maps_full"),
+        began=classifier.causal and classifier.pooling,
+        name=of_model(shown, model),
+    )
 
 
-def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:
+def distances(
+    before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH
+) -> str:
     """Tabulate how far each head has moved, the chosen one marked; HTML."""
     far = maps.distance(before.encoder_self, after.encoder_self)
-    most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)))
-    said = language.say("maps_moved", where=place(chosen, language), most=place(most, language),
-                        value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}", largest=f"{far.max():.2f}")
-    rows = [[layer + 1, head + 1, round(float(value), 6)] for (layer, head), value in np.ndenumerate(far)]
-    return fill("reading.distances", language, far=far.tolist(), chosen=tuple(chosen[1:]), said=said, text=after.text,
-                rows=rows)
+    most = Head(
+        "encoder_self",
+        *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)),
+    )
+    said = language.say(
+        "maps_moved",
+        where=place(chosen, language),
+        most=place(most, language),
+        value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
+        largest=f"{far.max():.2f}",
+    )
+    rows = [
+        [layer + 1, head + 1, round(float(value), 6)]
+        for (layer, head), value in np.ndenumerate(far)
+    ]
+    return fill(
+        "reading.distances",
+        language,
+        far=far.tolist(),
+        chosen=tuple(chosen[1:]),
+        said=said,
+        text=after.text,
+        rows=rows,
+    )
 
 
-def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH
-                 ) -> tuple[go.Figure, go.Figure, go.Figure]:
+def before_after(
+    before: Trace, after: Trace, head: Head, language: Language = ENGLISH
+) -> tuple[go.Figure, go.Figure, go.Figure]:
     """Plot where a head looks before and after fine-tuning, and the difference, by words."""
     say = language.say
     choice = ReaderChoice(*head, words=True)
-    sides = [units(trace.encoder_self[head.layer - 1, head.head - 1], trace.of("encoder_self"), choice, False)
-             for trace in (before, after)]
+    sides = [
+        units(
+            trace.encoder_self[head.layer - 1, head.head - 1],
+            trace.of("encoder_self"),
+            choice,
+            False,
+        )
+        for trace in (before, after)
+    ]
     difference = sides[1].values - sides[0].values
     reach = max(0.1, float(np.abs(difference).max()))
     rows = Axis(say("axis_asks_source_word"), sides[0].line)
@@ -64,9 +100,16 @@ def before_after(before: Trace, after: Trace, head: Head, language: Language = E
         title = f"{say(f'maps_{name}')} · {place(head, language)}"
         return plot_head(values, rows, columns, title, [after.text], language, reach)
 
-    return (plot("before", sides[0].values), plot("after", sides[1].values), plot("difference", difference, reach))
+    return (
+        plot("before", sides[0].values),
+        plot("after", sides[1].values),
+        plot("difference", difference, reach),
+    )
 
 
 def rules(drawn: tuple[str, ...], note: str) -> str:
     """Write how a picture's numbers were made, and what to notice; HTML."""
-    return "".join(f"<p>{escape(rule)}</p>" for rule in drawn) + f'<p class="note">{escape(note)}</p>'
+    return (
+        "".join(f"<p>{escape(rule)}</p>" for rule in drawn)
+        + f'<p class="note">{escape(note)}</p>'
+    )

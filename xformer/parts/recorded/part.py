@@ -27,43 +27,105 @@ def build(part: Layout) -> None:
         runs = part.page.study.recorded().courses
     except UserError:
         runs = ()  # which `draw` says
-    names = {figures.key_of(one): f"{figures.recorded_name(one, question, part.language)} · {one.settings.seed}"
-             for question in explain.QUESTIONS for every in explain.kinds(runs, question).values() for one in every}
+    names = {
+        figures.key_of(
+            one
+        ): f"{figures.recorded_name(one, question, part.language)} · {one.settings.seed}"
+        for question in explain.QUESTIONS
+        for every in explain.kinds(runs, question).values()
+        for one in every
+    }
     with gr.Row(elem_classes="controls"):
-        part.choice("recorded_question", tuple(explain.QUESTIONS), "break", "recorded_question_{}")
+        part.choice(
+            "recorded_question",
+            tuple(explain.QUESTIONS),
+            "break",
+            "recorded_question_{}",
+        )
         part["chosen"] = part.control(
-            "recorded_run", OneOf(("", *names), ""), gr.Dropdown,
-            choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
+            "recorded_run",
+            OneOf(("", *names), ""),
+            gr.Dropdown,
+            choices=[
+                (say("recorded_none"), ""),
+                *((name, key) for key, name in names.items()),
+            ],
+        )
     part["said"] = gr.HTML(elem_classes="summary recorded-said")
     part.status()
-    part.beside(part.plot, {"picture": "recorded-runs", "depths": "recorded-depths"}, "")
+    part.beside(
+        part.plot, {"picture": "recorded-runs", "depths": "recorded-depths"}, ""
+    )
     part["table"] = gr.HTML(elem_classes="tables")
-    gr.on([part.opened.change, *part.changes()], **LATEST, **part.listener(
-        draw, "said", "picture", "depths", "table", problem="problem", only_here=True))
+    gr.on(
+        [part.opened.change, *part.changes()],
+        **LATEST,
+        **part.listener(
+            draw,
+            "said",
+            "picture",
+            "depths",
+            "table",
+            problem="problem",
+            only_here=True,
+        ),
+    )
     part["picture"].pick(**part.listener(pick, "chosen"), **LATEST)
 
 
-def draw(study: StudyService, language: Language, *, recorded_question: str, recorded_run: str) -> dict[str, Any]:
+def draw(
+    study: StudyService,
+    language: Language,
+    *,
+    recorded_question: str,
+    recorded_run: str,
+) -> dict[str, Any]:
     """Draw the runs that answer a question, and say what they found."""
     kept = study.recorded()
     question = recorded_question
-    missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
-    answer = {"said": "", "picture": None, "depths": None, "table": "", "problem": notice(missing, "warning")}
+    missing = (
+        [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
+    )
+    answer = {
+        "said": "",
+        "picture": None,
+        "depths": None,
+        "table": "",
+        "problem": notice(missing, "warning"),
+    }
     found = explain.kinds(kept.courses, question)
     if not found:
         return answer
-    chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
+    chosen = next(
+        (one for one in kept.courses if figures.key_of(one) == recorded_run), None
+    )
     (kind, first), *_ = found.items()
-    said = [language.say(f"recorded_look_{question}", warmup=kind.warmup, rate=f"{explain.highest_rate(first[0]):.2g}",
-                         times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak)),
-            language.say("recorded_look", **{name: kept.about.get(name, "?") for name in (
-                "pairs", "words", "layers", "d_model", "steps", "machine")})]
+    said = [
+        language.say(
+            f"recorded_look_{question}",
+            warmup=kind.warmup,
+            rate=f"{explain.highest_rate(first[0]):.2g}",
+            times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak),
+        ),
+        language.say(
+            "recorded_look",
+            **{
+                name: kept.about.get(name, "?")
+                for name in ("pairs", "words", "layers", "d_model", "steps", "machine")
+            },
+        ),
+    ]
     if chosen is not None:
-        said.append(f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}")
+        said.append(
+            f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}"
+        )
     picture, depths = figures.recorded(found, question, chosen, language)
-    return answer | {"said": "".join(f"<p>{escape(sentence)}</p>" for sentence in said),
-                     "picture": figure(picture), "depths": figure(depths),
-                     "table": figures.recorded_table(found, question, chosen, language)}
+    return answer | {
+        "said": "".join(f"<p>{escape(sentence)}</p>" for sentence in said),
+        "picture": figure(picture),
+        "depths": figure(depths),
+        "table": figures.recorded_table(found, question, chosen, language),
+    }
 
 
 def pick(_: StudyService, language: Language, *, event: gr.EventData) -> dict[str, Any]:

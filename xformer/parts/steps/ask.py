@@ -17,7 +17,15 @@ from xformer.explain.passes import Pair, Pause
 from xformer.explain.stream import SIDES, Step, steps
 from xformer.model import Transformer, future_mask
 from xformer.pieces import BOS, PAD
-from xformer.results import STACKS, AskWhy, Message, SwapHeads, TellSides, UserError, Why
+from xformer.results import (
+    STACKS,
+    AskWhy,
+    Message,
+    SwapHeads,
+    TellSides,
+    UserError,
+    Why,
+)
 from xformer.serve.answers import Answers, of_pair
 from xformer.serve.protocol import Progress
 from xformer.tokenizer import Tokenizer
@@ -31,7 +39,9 @@ NEAR = 0.02
 NATS = 0.01
 
 
-def toward(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[Tensor, float]:
+def toward(
+    model: Transformer, pair: Pair, step: int, rival: int
+) -> tuple[Tensor, float]:
     """The direction [D] of the decoder's last state in which the logit of the piece at a step grows against that of a
     rival, and what the output's biases add to the difference."""
     piece = pair.predicted[step]
@@ -47,7 +57,9 @@ def _answers(one: Step) -> Tensor:
 
 
 @torch.inference_mode()
-def shares(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.ndarray, tuple[float, float, float]]:
+def shares(
+    model: Transformer, pair: Pair, step: int, rival: int
+) -> tuple[np.ndarray, tuple[float, float, float]]:
     """Take logit(piece) - logit(rival) at a step apart, exactly: what each head and each feed-forward network adds, as
     in `results.Why.adds`, and what the embedding, the position and the biases do. nostalgebraist 2020; Elhage et al.
     2021, "direct logit attribution".
@@ -55,13 +67,21 @@ def shares(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.nd
     Each normalisation that the stream goes through (one at the end of a pre-norm decoder, one after each sub-layer of a
     post-norm one) divides by the standard deviation that it has in this pass; then all terms are linear.
     """
-    done, (wanted, constant), found = [*steps(model, pair, "decoder")], toward(model, pair, step, rival), list[Tensor]()
+    done, (wanted, constant), found = (
+        [*steps(model, pair, "decoder")],
+        toward(model, pair, step, rival),
+        list[Tensor](),
+    )
 
     def before(norm: Any, x: Tensor) -> None:
         """Go back through a normalisation of x [1, T, D]."""
         nonlocal wanted, constant
         constant += float(wanted @ norm.bias.float())
-        wanted = wanted * norm.weight.float() / (x[0, step].float().var(correction=0) + norm.eps).sqrt()
+        wanted = (
+            wanted
+            * norm.weight.float()
+            / (x[0, step].float().var(correction=0) + norm.eps).sqrt()
+        )
         wanted = wanted - wanted.mean()
 
     if model.config.norm == "pre":
@@ -70,18 +90,28 @@ def shares(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.nd
         if model.config.norm == "post":
             before(one.residual.norm, one.state + one.added)
         if one.name == "feed_forward":
-            found.append(one.added[0, step:step + 1].float() @ wanted)
+            found.append(one.added[0, step : step + 1].float() @ wanted)
         else:
-            found.append(one.sublayer.shares(_answers(one)[None, :, step:step + 1])[0, :, 0].float() @ wanted)
+            found.append(
+                one.sublayer.shares(_answers(one)[None, :, step : step + 1])[
+                    0, :, 0
+                ].float()
+                @ wanted
+            )
             constant += float(wanted @ one.sublayer.out_proj.bias.float())
     place = model.embedding.positions[step].float()
     adds = torch.cat(found[::-1]).view(model.config.decoder_layers, -1).cpu().numpy()
-    return adds, (float((done[0].state[0, step].float() - place) @ wanted), float(place @ wanted), constant)
+    return adds, (
+        float((done[0].state[0, step].float() - place) @ wanted),
+        float(place @ wanted),
+        constant,
+    )
 
 
 @torch.no_grad()
-def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
-              ) -> tuple[np.ndarray, np.ndarray, float]:
+def gradients(
+    model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
+) -> tuple[np.ndarray, np.ndarray, float]:
     """What each source piece (2, S) and each piece given (2, step + 1) does for the difference of two logits.
 
     The first row is contrastive gradient x input (Yin and Neubig 2022), which holds for small changes. The second is
@@ -90,13 +120,18 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
     is known, and by Simpson's rule those that are far off are halved, until all together miss by little.
     """
     wanted, _ = toward(model, pair, step, rival)
-    rows = (pair.source, pair.given[:step + 1])
-    at = [model.embedding.positions[:len(row)] for row in rows]
-    own = [model.embedding(torch.tensor([row], device=place.device))[0] - place
-           for row, place in zip(rows, at, strict=True)]
+    rows = (pair.source, pair.given[: step + 1])
+    at = [model.embedding.positions[: len(row)] for row in rows]
+    own = [
+        model.embedding(torch.tensor([row], device=place.device))[0] - place
+        for row, place in zip(rows, at, strict=True)
+    ]
     average = model.embedding.weight.mean(dim=0) * model.config.d_model**0.5
-    ways = [(one - average).index_fill(0, torch.tensor(kept, device=one.device), 0.0)  # from average pieces to these
-            for one, kept in zip(own, (len(rows[0]) - 1, 0), strict=True)]
+    # from average pieces to these
+    ways = [
+        (one - average).index_fill(0, torch.tensor(kept, device=one.device), 0.0)
+        for one, kept in zip(own, (len(rows[0]) - 1, 0), strict=True)
+    ]
 
     def passes(scales: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The differences at parts of the way, and their slopes [N, L, D] by both sides' embeddings."""
@@ -104,24 +139,37 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
         differences = list[Tensor]()
         for some in scales.to(own[0]).split(max(1, PIECES // len(rows[0] + rows[1]))):
             with torch.enable_grad():
-                inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
-                          for one, way in zip(own, ways, strict=True)]
-                memories = model.decoder.memories(model.encoder(inputs[0] + at[0], None), None)
-                states = model.decoder(inputs[1] + at[1], future_mask(len(rows[1]), wanted.device), memories)
+                inputs = [
+                    (one - (1 - some[:, None, None]) * way).requires_grad_()
+                    for one, way in zip(own, ways, strict=True)
+                ]
+                memories = model.decoder.memories(
+                    model.encoder(inputs[0] + at[0], None), None
+                )
+                states = model.decoder(
+                    inputs[1] + at[1],
+                    future_mask(len(rows[1]), wanted.device),
+                    memories,
+                )
                 found = states[:, -1].float() @ wanted
                 every.append(torch.autograd.grad(found.sum(), inputs))
             differences.append(found.detach())
             pause()
-        return torch.cat(differences), [torch.cat(slopes) for slopes in zip(*every, strict=True)]
+        return torch.cat(differences), [
+            torch.cat(slopes) for slopes in zip(*every, strict=True)
+        ]
 
     def along(scales: Tensor) -> tuple[Tensor, Tensor]:
         """The differences there, and how each piece moves them, [N, S + step + 1]."""
         differences, slopes = passes(scales)
-        moves = [(slope * way).float().sum(dim=-1) for slope, way in zip(slopes, ways, strict=True)]
+        moves = [
+            (slope * way).float().sum(dim=-1)
+            for slope, way in zip(slopes, ways, strict=True)
+        ]
         return differences.double().cpu(), torch.cat(moves, dim=1).double().cpu()
 
     # The pieces move it most, and in the sharpest turns, where they are near the average.
-    ends = (torch.arange(FIRST + 1, dtype=torch.float64) / FIRST)**2
+    ends = (torch.arange(FIRST + 1, dtype=torch.float64) / FIRST) ** 2
     scales = torch.cat((ends, (ends[1:] + ends[:-1]) / 2)).sort().values
     differences, moves = along(scales)
     while True:  # a stretch is an odd row, in its middle, between two even ones
@@ -130,38 +178,61 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
         parts = sizes * (moves[:-1:2] + 4 * moves[1::2] + moves[2::2]) / 6
         missed = parts.sum(dim=1) - (differences[2::2] - differences[:-1:2])
         bound = max(NATS, NEAR * abs(float(change)))
-        if (abs(missed.sum()) <= bound and missed.norm() <= bound) or len(scales) >= MOST:
+        if (abs(missed.sum()) <= bound and missed.norm() <= bound) or len(
+            scales
+        ) >= MOST:
             break
-        far = torch.minimum(missed.abs().max(), torch.tensor(bound / len(missed)**0.5))
+        far = torch.minimum(
+            missed.abs().max(), torch.tensor(bound / len(missed) ** 0.5)
+        )
         halved = (missed.abs() >= far).repeat_interleave(2)
         new = ((scales[1:] + scales[:-1]) / 2)[halved]
         more = along(new)
         scales, order = torch.cat((scales, new)).sort()
-        differences, moves = (torch.cat(both)[order] for both in ((differences, more[0]), (moves, more[1])))
+        differences, moves = (
+            torch.cat(both)[order]
+            for both in ((differences, more[0]), (moves, more[1]))
+        )
     integrated = parts.sum(dim=0).float().split([len(row) for row in rows])
-    small = [(slope[0] * one).float().sum(dim=-1).cpu()
-             for slope, one in zip(passes(torch.ones(1))[1], own, strict=True)]
-    by_source, by_given = (torch.stack(both).numpy() for both in zip(small, integrated, strict=True))
+    small = [
+        (slope[0] * one).float().sum(dim=-1).cpu()
+        for slope, one in zip(passes(torch.ones(1))[1], own, strict=True)
+    ]
+    by_source, by_given = (
+        torch.stack(both).numpy() for both in zip(small, integrated, strict=True)
+    )
     return by_source, by_given, float(change)
 
 
 @torch.inference_mode()
-def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequence[int],
-            pause: Pause = lambda: None) -> tuple[dict[str, np.ndarray], float]:
+def swapped(
+    model: Transformer,
+    pair: Pair,
+    step: int,
+    rival: int,
+    twin: Sequence[int],
+    pause: Pause = lambda: None,
+) -> tuple[dict[str, np.ndarray], float]:
     """Answer `results.SwapHeads` (activation patching: Vig et al. 2020). twin: tokens of the other source.
 
     All heads are replaced in one batch, which grows by the heads of a layer where they answer. Raises UserError for a
     twin of another number of pieces.
     """
     if len(twin) != len(pair.source):
-        raise UserError(Message.of("why_twin", first=len(pair.source), second=len(twin)))
+        raise UserError(
+            Message.of("why_twin", first=len(pair.source), second=len(twin))
+        )
     wanted, bias = toward(model, pair, step, rival)
     heads = model.config.n_heads
     memory = torch.empty(0)
-    pairs = [Pair([*source], pair.given[:step + 1], pair.predicted[:step + 1]) for source in (pair.source, twin)]
+    pairs = [
+        Pair([*source], pair.given[: step + 1], pair.predicted[: step + 1])
+        for source in (pair.source, twin)
+    ]
     use_threads(heads)
     for side in SIDES:
-        of, x, last = [0], torch.empty(0), torch.empty(0)  # of: the row of the encoder's result that each row reads
+        # of: the row of the encoder's result that each row reads
+        of, x, last = [0], torch.empty(0), torch.empty(0)
         mask = future_mask(step + 1, wanted.device) if side == "decoder" else None
         for own, other in zip(*(steps(model, one, side) for one in pairs), strict=True):
             if own.layer == 1 and own.name == "self_attention":
@@ -171,10 +242,23 @@ def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequenc
             if own.name == "feed_forward":
                 added = own.sublayer(read)
             else:
-                looked_at = own.sublayer.keys_values(memory)[:, of] if own.name == "cross_attention" else None
-                added = own.sublayer(read, mask if looked_at is None else None, looked_at)
-                theirs = added[:1] + own.sublayer.shares((_answers(other) - _answers(own))[None])[0]  # [H, Q, D]
-                x, added = torch.cat((x, x[:1].expand(heads, -1, -1))), torch.cat((added, theirs))
+                looked_at = (
+                    own.sublayer.keys_values(memory)[:, of]
+                    if own.name == "cross_attention"
+                    else None
+                )
+                added = own.sublayer(
+                    read, mask if looked_at is None else None, looked_at
+                )
+                # [H, Q, D]
+                theirs = (
+                    added[:1]
+                    + own.sublayer.shares((_answers(other) - _answers(own))[None])[0]
+                )
+                x, added = (
+                    torch.cat((x, x[:1].expand(heads, -1, -1))),
+                    torch.cat((added, theirs)),
+                )
                 of += [0] * heads
             x = own.residual(x, lambda _, added=added: added)
             last = other.after
@@ -182,15 +266,19 @@ def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequenc
         memory, end = (getattr(model, side).norm(one) for one in (x, last))
     values = (memory[1:, -1].float() @ wanted + bias).view(-1, heads).cpu().numpy()
     of_encoder, of_decoder = np.split(values, [model.config.n_layers])
-    return (dict(zip(STACKS, (of_encoder, of_decoder[::2], of_decoder[1::2]), strict=True)),
-            float(end[0, -1].float() @ wanted) + bias)
+    return (
+        dict(zip(STACKS, (of_encoder, of_decoder[::2], of_decoder[1::2]), strict=True)),
+        float(end[0, -1].float() @ wanted) + bias,
+    )
 
 
 def rival_of(tokenizer: Tokenizer, pair: Pair, step: int, piece: str) -> int:
     """The token of a piece that might stand at a step. Raises UserError if there is no such step or piece."""
     token = tokenizer.id_of(piece)
     if not 0 <= step < len(pair.predicted):
-        raise UserError(Message.of("error_step", step=step + 1, steps=len(pair.predicted)))
+        raise UserError(
+            Message.of("error_step", step=step + 1, steps=len(pair.predicted))
+        )
     if token is None or token in (PAD, BOS):
         raise UserError(Message.of("error_piece", piece=" ".join(piece.split())[:40]))
     if token == pair.predicted[step]:
@@ -198,8 +286,14 @@ def rival_of(tokenizer: Tokenizer, pair: Pair, step: int, piece: str) -> int:
     return token
 
 
-def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, rival: str, pause: Pause = lambda: None
-           ) -> Why:
+def answer(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    pair: Pair,
+    step: int,
+    rival: str,
+    pause: Pause = lambda: None,
+) -> Why:
     """Answer `results.AskWhy`. Raises UserError."""
     against = rival_of(tokenizer, pair, step, rival)
     use_threads(FIRST)
@@ -238,7 +332,11 @@ def near(one: Step) -> Tensor:
     [call] = one.record.calls or []
     residual = one.residual
     state = one.state[0].float()
-    parts = torch.einsum("hqk,hkd->qkd", one.record.probabilities[0][0].float(), one.sublayer.shares(call.v)[0].float())
+    parts = torch.einsum(
+        "hqk,hkd->qkd",
+        one.record.probabilities[0][0].float(),
+        one.sublayer.shares(call.v)[0].float(),
+    )
     if one.name == "self_attention":
         parts = parts + torch.diag_embed(state.T).permute(1, 2, 0)
     else:
@@ -246,19 +344,40 @@ def near(one: Step) -> Tensor:
     whole = parts.sum(dim=1) + one.sublayer.out_proj.bias.float()
     if residual.order == "post":
         norm: Any = residual.norm
-        scale = norm.weight.float() / (whole.var(dim=-1, correction=0) + norm.eps).sqrt()[:, None]
+        scale = (
+            norm.weight.float()
+            / (whole.var(dim=-1, correction=0) + norm.eps).sqrt()[:, None]
+        )
         parts = (parts - parts.mean(dim=-1, keepdim=True)) * scale[:, None]
-        whole = (whole - whole.mean(dim=-1, keepdim=True)) * scale + norm.bias.float()  # the biases are in it alone
-    gains = (whole.norm(p=1, dim=-1)[:, None] - torch.cdist(whole[:, None], parts, p=1)[:, 0]).clamp(min=0)
+        # the biases are in it alone
+        whole = (whole - whole.mean(dim=-1, keepdim=True)) * scale + norm.bias.float()
+    gains = (
+        whole.norm(p=1, dim=-1)[:, None] - torch.cdist(whole[:, None], parts, p=1)[:, 0]
+    ).clamp(min=0)
     return (gains / gains.sum(dim=-1, keepdim=True).clamp(min=1e-9)).cpu()
 
 
 def swap_heads(service: Any, asked: SwapHeads, tell: Progress | None) -> Any:
     """Answer `results.SwapHeads`."""
-    def of_twin(model: Transformer, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], None]) -> Any:
+
+    def of_twin(
+        model: Transformer, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], None]
+    ) -> Any:
         rival = rival_of(tokenizer, pair, asked.step, asked.rival)
-        return swapped(model, pair, asked.step, rival, service.pair(asked.twin, asked.target).source, pause)
+        return swapped(
+            model,
+            pair,
+            asked.step,
+            rival,
+            service.pair(asked.twin, asked.target).source,
+            pause,
+        )
+
     return of_pair(of_twin)(service, asked, tell)
 
 
-ANSWERS: Answers = {AskWhy: of_pair(answer), SwapHeads: swap_heads, TellSides: of_pair(sources)}
+ANSWERS: Answers = {
+    AskWhy: of_pair(answer),
+    SwapHeads: swap_heads,
+    TellSides: of_pair(sources),
+}

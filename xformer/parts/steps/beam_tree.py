@@ -9,9 +9,25 @@ from xformer.results import BeamTree
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
-TEXTS = ("tree_title", "tree_step", "tree_hover", "tree_kept", "tree_ended", "tree_dropped", "tree_winner",
-         "tree_cut", "tree_label", "tree_column_step", "tree_column_rank", "tree_column_piece", "tree_column_parent",
-         "tree_log_prob", "tree_total", "tree_score", "tree_fate")
+TEXTS = (
+    "tree_title",
+    "tree_step",
+    "tree_hover",
+    "tree_kept",
+    "tree_ended",
+    "tree_dropped",
+    "tree_winner",
+    "tree_cut",
+    "tree_label",
+    "tree_column_step",
+    "tree_column_rank",
+    "tree_column_piece",
+    "tree_column_parent",
+    "tree_log_prob",
+    "tree_total",
+    "tree_score",
+    "tree_fate",
+)
 
 
 def path(tree: BeamTree, node: int) -> list[int]:
@@ -31,9 +47,15 @@ def tokens(tree: BeamTree, node: int) -> tuple[int, ...]:
 
 def places(tree: BeamTree) -> dict[int, int]:
     """The place of each finished hypothesis in the n-best list, from 1, by the branch that ends it."""
-    ranks = {candidate.tokens: rank for rank, candidate in enumerate(tree.translation.n_best, 1)}
-    return {node: ranks[own] for node, branch in enumerate(tree.branches)
-            if branch.fate == "ended" and (own := tokens(tree, node)) in ranks}
+    ranks = {
+        candidate.tokens: rank
+        for rank, candidate in enumerate(tree.translation.n_best, 1)
+    }
+    return {
+        node: ranks[own]
+        for node, branch in enumerate(tree.branches)
+        if branch.fate == "ended" and (own := tokens(tree, node)) in ranks
+    }
 
 
 def winner(tree: BeamTree) -> int:
@@ -52,14 +74,32 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
     nodes = []
     for at, (branch, piece) in enumerate(zip(tree.branches, tree.pieces, strict=True)):
         row = in_step[branch.step] = in_step.get(branch.step, -1) + 1
-        nodes.append({"parent": branch.parent, "step": branch.step, "row": row, "piece": shown(piece),
-                      "log_prob": round(branch.log_prob, 6), "total": round(branch.total, 6),
-                      "score": round(branch.score, 6), "fate": branch.fate, "place": ranks.get(at, 0),
-                      "best": at in best, "cut": branch.fate == "ended" and piece != SPECIAL[EOS]})
-    return {"title": language.say("tree_title", width=tree.translation.options.beam,
-                                  text=tree.translation.source), "nodes": nodes, "chosen": node,
-            "pair": [tree.translation.source, tree.translation.best.text],
-            "texts": {name: language.texts[name] for name in TEXTS}}
+        nodes.append(
+            {
+                "parent": branch.parent,
+                "step": branch.step,
+                "row": row,
+                "piece": shown(piece),
+                "log_prob": round(branch.log_prob, 6),
+                "total": round(branch.total, 6),
+                "score": round(branch.score, 6),
+                "fate": branch.fate,
+                "place": ranks.get(at, 0),
+                "best": at in best,
+                "cut": branch.fate == "ended" and piece != SPECIAL[EOS],
+            }
+        )
+    return {
+        "title": language.say(
+            "tree_title",
+            width=tree.translation.options.beam,
+            text=tree.translation.source,
+        ),
+        "nodes": nodes,
+        "chosen": node,
+        "pair": [tree.translation.source, tree.translation.best.text],
+        "texts": {name: language.texts[name] for name in TEXTS},
+    }
 
 
 def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
@@ -71,10 +111,20 @@ def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     if node != best[-1]:
         same = best[min(branch.step, len(best) - 1)]
         if same != best[-1]:
-            columns[say("tree_winner_here", step=tree.branches[same].step + 1)] = tree.branches[same]
-        columns[say("tree_winner_end", step=tree.branches[best[-1]].step + 1)] = tree.branches[best[-1]]
-    return fill("beam_tree.why", language, text=sentence([tree.pieces[at] for at in path(tree, node)]),
-                verdict=verdict(tree, node, language), columns=columns, alpha=tree.translation.options.length_penalty)
+            columns[say("tree_winner_here", step=tree.branches[same].step + 1)] = (
+                tree.branches[same]
+            )
+        columns[say("tree_winner_end", step=tree.branches[best[-1]].step + 1)] = (
+            tree.branches[best[-1]]
+        )
+    return fill(
+        "beam_tree.why",
+        language,
+        text=sentence([tree.pieces[at] for at in path(tree, node)]),
+        verdict=verdict(tree, node, language),
+        columns=columns,
+        alpha=tree.translation.options.length_penalty,
+    )
 
 
 def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
@@ -86,7 +136,8 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     rank = step.index(node) + 1
     width = tree.translation.options.beam
     winning = tree.branches[best]
-    is_cut = branch.fate == "ended" and tree.pieces[node] != SPECIAL[EOS]  # at the greatest length
+    # at the greatest length
+    is_cut = branch.fate == "ended" and tree.pieces[node] != SPECIAL[EOS]
     cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut else ""
     if node == best:
         ended = sum(one.fate == "ended" for one in tree.branches)
@@ -94,18 +145,44 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     if branch.fate == "ended":
         place = places(tree).get(node)
         if place is None:
-            return cut + say("tree_why_displaced", score=f"{branch.score:.4f}", width=width)
-        said = say("tree_why_place", place=place, score=f"{branch.score:.4f}", winner=f"{winning.score:.4f}",
-                   below=f"{winning.score - branch.score:.4f}")
+            return cut + say(
+                "tree_why_displaced", score=f"{branch.score:.4f}", width=width
+            )
+        said = say(
+            "tree_why_place",
+            place=place,
+            score=f"{branch.score:.4f}",
+            winner=f"{winning.score:.4f}",
+            below=f"{winning.score - branch.score:.4f}",
+        )
         likelier = branch.total > winning.total
-        return f'{cut}{said} {say("tree_why_shorter" if likelier else "tree_why_less")}'
+        return f"{cut}{said} {say('tree_why_shorter' if likelier else 'tree_why_less')}"
     if branch.fate == "dropped":
-        kept = [tree.branches[at].total for at in step if tree.branches[at].fate == "kept"]
-        values = {"step": branch.step + 1, "rank": rank, "width": width, "score": f"{branch.score:.4f}"}
-        if tree.pieces[node] == SPECIAL[EOS] or not kept:  # nothing is kept at the length limit
-            return say("tree_why_end_worse" if rank <= width else "tree_why_no_end" if kept else "tree_why_limit",
-                       **values)
-        return say("tree_why_dropped", total=f"{branch.total:.3f}", least=f"{min(kept):.3f}", **values)
+        kept = [
+            tree.branches[at].total for at in step if tree.branches[at].fate == "kept"
+        ]
+        values = {
+            "step": branch.step + 1,
+            "rank": rank,
+            "width": width,
+            "score": f"{branch.score:.4f}",
+        }
+        # nothing is kept at the length limit
+        if tree.pieces[node] == SPECIAL[EOS] or not kept:
+            return say(
+                "tree_why_end_worse"
+                if rank <= width
+                else "tree_why_no_end"
+                if kept
+                else "tree_why_limit",
+                **values,
+            )
+        return say(
+            "tree_why_dropped",
+            total=f"{branch.total:.3f}",
+            least=f"{min(kept):.3f}",
+            **values,
+        )
     said = say("tree_why_kept", step=branch.step + 1, rank=rank, width=width)
     return f"{said} {_later(tree, node, best, language)}"
 
@@ -121,10 +198,20 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
         return say("tree_later_won")
     if ends := [place for end, place in places(tree).items() if end in descendants]:
         return say("tree_later_ended", place=min(ends))
-    if ended := [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]:
-        return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)
+    if ended := [
+        tree.branches[at].score
+        for at in descendants
+        if tree.branches[at].fate == "ended"
+    ]:
+        return say(
+            "tree_later_displaced",
+            score=f"{max(ended):.4f}",
+            width=tree.translation.options.beam,
+        )
     # A branch that is kept at a step either has a continuation that is kept at the next, or has died out.
-    last = max(tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept")
+    last = max(
+        tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept"
+    )
     if last == max(branch.step for branch in tree.branches):
         return say("tree_later_alive")
     return say("tree_later_dropped", step=last + 2)

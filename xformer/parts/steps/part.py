@@ -16,7 +16,15 @@ from xformer.figures.labels import paragraph, place, sentence
 from xformer.figures.notice import notice
 from xformer.parts.steps import beam_tree, lenses, step_player, teacher_forcing, why
 from xformer.pieces import EOS
-from xformer.results import BeamTree, Forced, Trace, Translation, UserError, Why, questions
+from xformer.results import (
+    BeamTree,
+    Forced,
+    Trace,
+    Translation,
+    UserError,
+    Why,
+    questions,
+)
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import TRANSPORT
@@ -28,13 +36,23 @@ from xformer.ui.places import Place, question
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
-PLACES = tuple(Place(part, f"decode_{part}", {"decode": part}) for part in ("steps", "yours", "layers", "why"))
+PLACES = tuple(
+    Place(part, f"decode_{part}", {"decode": part})
+    for part in ("steps", "yours", "layers", "why")
+)
 WIDTH = Whole(5, 1, 8)
 SMOOTHING = Real(0.1, 0, 0.9, step=0.01)
-FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
+# a step; a longer translation has fewer, and is then shown from its last
+FIRST = Whole(1, 1, 999)
 NODE = Whole(0, 0, 99_999)  # of the tree, from 1; 0 for the winner
-ASKED = ("rival", "twin")  # a piece, "" for the likeliest other one; a sentence, "" for none
-NO_TREE: dict[str, Any] = {"tree": None, "why": "", "went": "", "go": gr.update(visible=False)}
+# a piece, "" for the likeliest other one; a sentence, "" for none
+ASKED = ("rival", "twin")
+NO_TREE: dict[str, Any] = {
+    "tree": None,
+    "why": "",
+    "went": "",
+    "go": gr.update(visible=False),
+}
 
 
 def build(page: Page) -> Tab:
@@ -43,19 +61,36 @@ def build(page: Page) -> Tab:
     pictures = part.pictures(ID)
     pictures.follow(first_step, "step", *ASKED)
     pictures.fact("is_own", is_own)
-    pictures.fact("given", lambda service, trace, smoothing: service.ask(
-        questions.Force(trace.text, trace.tokens, float(smoothing))))
+    pictures.fact(
+        "given",
+        lambda service, trace, smoothing: service.ask(
+            questions.Force(trace.text, trace.tokens, float(smoothing))
+        ),
+    )
     pictures.fact("free_text", free_text)
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
-            part.choice("decode", PARTS, "steps", "decode_{}", "decode_part", container=False)
+            part.choice(
+                "decode", PARTS, "steps", "decode_{}", "decode_part", container=False
+            )
         problem = part.status()
         with gr.Row(elem_classes="looked-into", visible=False) as other:
             other_text = gr.HTML()
-            part["back"] = gr.Button(language.say("decode_back"), size="sm", scale=0, min_width=200)
+            part["back"] = gr.Button(
+                language.say("decode_back"), size="sm", scale=0, min_width=200
+            )
         pictures.add("other", other, lambda is_own: gr.update(visible=not is_own))
-        pictures.add("other_text", other_text, lambda is_own, trace, language: "" if is_own else (
-            f'<p>{language.html("decode_other", text=sentence(trace.predicted))}</p>'))
+        pictures.add(
+            "other_text",
+            other_text,
+            lambda is_own, trace, language: (
+                ""
+                if is_own
+                else (
+                    f"<p>{language.html('decode_other', text=sentence(trace.predicted))}</p>"
+                )
+            ),
+        )
         for name, lay_out in PARTS.items():
             with gr.Column(elem_classes=f"part of-{name}"):
                 question(language, name)
@@ -67,22 +102,51 @@ def build(page: Page) -> Tab:
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
     latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
     part["player"].choose(**part.listener(step_to, "step", "rival"), **latest)
-    part["why_panel"].rival(**pictures.listener(problem, lambda event: {"rival": text_of(event, "rival")}), **latest)
-    part["why_panel"].twin(**pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}), **latest)
+    part["why_panel"].rival(
+        **pictures.listener(problem, lambda event: {"rival": text_of(event, "rival")}),
+        **latest,
+    )
+    part["why_panel"].twin(
+        **pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}),
+        **latest,
+    )
     for table in ("forced", "lens", "why_panel"):
         part[table].choose(**pictures.listener(problem, step_to), **latest)
     tree = page.pictures[f"{ID}.tree"]
     its_problem = part["tree_problem"]
-    tree.add("tree_node", node, lambda node, tree_node: node + 1 if node + 1 == tree_node else 0, seen=in_part("steps"))
+    tree.add(
+        "tree_node",
+        node,
+        lambda node, tree_node: node + 1 if node + 1 == tree_node else 0,
+        seen=in_part("steps"),
+    )
     tree.listen(its_problem, page.opened[ID].change, page.trace.change)
     part["tree"].choose(**tree.listener(its_problem, choose_node), **latest)
-    part["go"].click(**tree.listener(its_problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}),
-                     api_visibility="private", show_progress_on=[part["went"]])
+    part["go"].click(
+        **tree.listener(
+            its_problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}
+        ),
+        api_visibility="private",
+        show_progress_on=[part["went"]],
+    )
     looked_into = ("trace", "spanish", "remarks")
-    gr.on([part["give"].click, part["target"].submit], **part.listener(look_into, *looked_into, problem="problem"),
-          api_visibility="private", show_progress_on=[part["free"]])
-    part["back"].click(**part.listener(look_into, *looked_into, problem="problem", target=""), **QUIET)
-    return Tab(part.controls, {"lens": View(part["lens_note"], lambda service, values: lens_note(service, language))})
+    gr.on(
+        [part["give"].click, part["target"].submit],
+        **part.listener(look_into, *looked_into, problem="problem"),
+        api_visibility="private",
+        show_progress_on=[part["free"]],
+    )
+    part["back"].click(
+        **part.listener(look_into, *looked_into, problem="problem", target=""), **QUIET
+    )
+    return Tab(
+        part.controls,
+        {
+            "lens": View(
+                part["lens_note"], lambda service, values: lens_note(service, language)
+            )
+        },
+    )
 
 
 def _steps(part: Layout, pictures: Pictures) -> None:
@@ -97,39 +161,65 @@ def _steps(part: Layout, pictures: Pictures) -> None:
         part.note("tree_text", "tree_heading")
         part.control("tree_width", WIDTH, gr.Slider, min_width=260, scale=0)
     part["tree_problem"] = gr.HTML(elem_classes="status")
-    part["tree"] = part.canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree")
+    part["tree"] = part.canvas(
+        "beam_tree.js", '<div class="drawing"></div>', "beam-tree"
+    )
     with gr.Row(elem_classes="of-node"):
         part["why"] = gr.HTML(elem_classes="tables why-node")
         with gr.Column(min_width=260):
             part["go"] = gr.Button(say("rivals_run"), variant="primary", size="sm")
             part["went"] = gr.HTML(elem_classes="went")
     pictures.add("player", part["player"], draw_player, seen=in_part("steps"))
-    tree.add_each(part, {
-        # The tree marks itself what is clicked in it.
-        "tree": lambda grown, node, language, before: (
-            gr.skip() if before.get("grown") is grown else beam_tree.payload(grown, node, language)),
-        "why": lambda grown, node, language: beam_tree.why(grown, node, language),
-        "went": lambda grown, node: "", "go": lambda grown: gr.update(visible=True)}, seen=in_part("steps"))
+    tree.add_each(
+        part,
+        {
+            # The tree marks itself what is clicked in it.
+            "tree": lambda grown, node, language, before: (
+                gr.skip()
+                if before.get("grown") is grown
+                else beam_tree.payload(grown, node, language)
+            ),
+            "why": lambda grown, node, language: beam_tree.why(grown, node, language),
+            "went": lambda grown, node: "",
+            "go": lambda grown: gr.update(visible=True),
+        },
+        seen=in_part("steps"),
+    )
 
 
 def _yours(part: Layout, pictures: Pictures) -> None:
     """Lay out the translation that is given to the model piece by piece."""
     gr.HTML(paragraph(part.language, "force_text", "note"))
     with gr.Row(elem_classes="ask"):
-        part["target"] = gr.Textbox(label=part.say("force_field"), lines=1, max_lines=4, scale=8,
-                                    placeholder=part.say("force_placeholder"))
+        part["target"] = gr.Textbox(
+            label=part.say("force_field"),
+            lines=1,
+            max_lines=4,
+            scale=8,
+            placeholder=part.say("force_placeholder"),
+        )
         part["give"] = gr.Button(part.say("force_run"), scale=1, min_width=220)
     part["remarks"] = gr.HTML(elem_classes="status")
     part["forced"] = part.canvas("readings.js", "${value}", "readings forced")
     part["free"] = gr.HTML(elem_classes="free")
-    part.control("smoothing", SMOOTHING, gr.Slider, "force_smoothing", "force_smoothing_info")
+    part.control(
+        "smoothing", SMOOTHING, gr.Slider, "force_smoothing", "force_smoothing_info"
+    )
     part["shares"] = part.canvas("readings.js", "${value}", "readings distribution")
     pictures.add("typed", part["target"], lambda trace: sentence(trace.predicted))
-    pictures.add_each(part, {
-        "forced": lambda given, trace, step, language: teacher_forcing.steps(given, trace.source, step, language),
-        "shares": lambda given, trace, step, language: teacher_forcing.distribution(given, trace.source, step,
-                                                                                    language),
-        "free": lambda free_text: free_text}, seen=in_part("yours"))
+    pictures.add_each(
+        part,
+        {
+            "forced": lambda given, trace, step, language: teacher_forcing.steps(
+                given, trace.source, step, language
+            ),
+            "shares": lambda given, trace, step, language: teacher_forcing.distribution(
+                given, trace.source, step, language
+            ),
+            "free": lambda free_text: free_text,
+        },
+        seen=in_part("yours"),
+    )
 
 
 def _layers(part: Layout, pictures: Pictures) -> None:
@@ -138,22 +228,43 @@ def _layers(part: Layout, pictures: Pictures) -> None:
     part["by_layer"] = part.canvas("readings.js", "${value}", "readings by-layer")
     gr.HTML(paragraph(part.language, "layers_caution", "note"))
     part["lens_note"] = gr.HTML(lens_note(part.page.service, part.language))
-    part["lens"] = part.canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens")
-    pictures.add_each(part, {
-        "by_layer": draw_by_layer,
-        "lens": lambda service, trace, step, language: lenses.lens(
-            service.ask(questions.ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)},
-        seen=in_part("layers"))
+    part["lens"] = part.canvas(
+        "readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens"
+    )
+    pictures.add_each(
+        part,
+        {
+            "by_layer": draw_by_layer,
+            "lens": lambda service, trace, step, language: lenses.lens(
+                service.ask(questions.ReadDecoder(trace.text, trace.tokens)),
+                trace.source,
+                step,
+                language,
+            ),
+        },
+        seen=in_part("layers"),
+    )
 
 
 def _why(part: Layout, pictures: Pictures) -> None:
     """Lay out why a piece stands in the translation and not another one."""
     gr.HTML(paragraph(part.language, "why_text", "note"))
-    part["why_panel"] = part.canvas("why.js", '<div class="drawing"></div>', "why-panel")
-    pictures.fact("sides", lambda service, trace: service.ask(questions.TellSides(trace.text, trace.tokens)))
+    part["why_panel"] = part.canvas(
+        "why.js", '<div class="drawing"></div>', "why-panel"
+    )
+    pictures.fact(
+        "sides",
+        lambda service, trace: service.ask(
+            questions.TellSides(trace.text, trace.tokens)
+        ),
+    )
     pictures.fact("against", against)
-    pictures.fact("reason", lambda service, trace, step, against: service.ask(
-        questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)))
+    pictures.fact(
+        "reason",
+        lambda service, trace, step, against: service.ask(
+            questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)
+        ),
+    )
     pictures.fact("swapped", swapped)
     pictures.add("why_panel", part["why_panel"], draw_why, seen=in_part("why"))
 
@@ -163,7 +274,11 @@ PARTS = {"steps": _steps, "yours": _yours, "layers": _layers, "why": _why}
 
 def lens_note(service: TranslationService, language: Language) -> str:
     """Introduce the logit lens, in models of this order of normalisation; HTML."""
-    return paragraph(language, "lens_text_post" if service.info.norm == "post" else "lens_text", "note")
+    return paragraph(
+        language,
+        "lens_text_post" if service.info.norm == "post" else "lens_text",
+        "note",
+    )
 
 
 def in_part(part: str) -> Callable[..., bool]:
@@ -171,46 +286,71 @@ def in_part(part: str) -> Callable[..., bool]:
     return lambda decode: decode == part
 
 
-def first_step(trace: Trace | None, translation: Translation | None, step: int | None, before: dict[str, Any]
-               ) -> dict[str, Any] | None:
+def first_step(
+    trace: Trace | None,
+    translation: Translation | None,
+    step: int | None,
+    before: dict[str, Any],
+) -> dict[str, Any] | None:
     """Begin a new sentence at its first step, with nothing asked of it, and keep the step inside the pair; None where
     there is no pair yet."""
-    if trace is None or translation is None:  # it comes in a moment; or what is above the tabs says why not
+    # it comes in a moment; or what is above the tabs says why not
+    if trace is None or translation is None:
         return None
     is_new = before and trace.text != before["trace"].text
     at = 1 if is_new else min(max(1, int(step or 1)), len(trace.target))
-    return {**({} if at == step else {"step": at}), **(dict.fromkeys(ASKED, "") if is_new else {})}
+    return {
+        **({} if at == step else {"step": at}),
+        **(dict.fromkeys(ASKED, "") if is_new else {}),
+    }
 
 
 def is_own(trace: Trace, translation: Translation) -> bool:
     """Whether the pair that is looked into is the model's own."""
-    return [*trace.tokens] == [token for token in translation.best.tokens if token != EOS]
+    return [*trace.tokens] == [
+        token for token in translation.best.tokens if token != EOS
+    ]
 
 
-def draw_player(service: TranslationService, given: Forced, trace: Trace, translation: Translation, is_own: bool,
-                step: int, language: Language) -> dict[str, Any]:
+def draw_player(
+    service: TranslationService,
+    given: Forced,
+    trace: Trace,
+    translation: Translation,
+    is_own: bool,
+    step: int,
+    language: Language,
+) -> dict[str, Any]:
     """Draw a step of the decoding."""
     masked = service.info.architecture == "transformer"
     by = "typed" if not is_own else "draw" if translation.options.sampling else "beam"
     return step_player.payload(trace.source, given, step, language, masked, by)
 
 
-def free_text(given: Forced, trace: Trace, translation: Translation, language: Language) -> str:
+def free_text(
+    given: Forced, trace: Trace, translation: Translation, language: Language
+) -> str:
     """Compare what was given with what the model says when nothing is given; whatever the smoothing."""
     best = translation.best
     tokens = [*trace.tokens, EOS] if best.finished else list(trace.tokens)
     return teacher_forcing.free(given, tokens, best, language)
 
 
-def draw_by_layer(service: TranslationService, translation: Translation, language: Language) -> str:
+def draw_by_layer(
+    service: TranslationService, translation: Translation, language: Language
+) -> str:
     """Translate from each layer of the encoder."""
     asked = translation.options
     options = replace(asked, temperature=0.0, n_best=min(asked.n_best, asked.beam))
-    found = service.ask(questions.TranslateByLayer(translation, options, translation.max_length))
+    found = service.ask(
+        questions.TranslateByLayer(translation, options, translation.max_length)
+    )
     return lenses.by_layer(translation.source, found, language)
 
 
-def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
+def step_to(
+    service: TranslationService, language: Language, *, event: gr.EventData
+) -> dict[str, Any]:
     """Keep the step that the player shows, or that was chosen in a table, for the address and for the other parts."""
     return {"step": number_of(event, "step"), "rival": ""}
 
@@ -218,51 +358,96 @@ def step_to(service: TranslationService, language: Language, *, event: gr.EventD
 def against(given: Forced, step: int, rival: str) -> str:
     """The rival that was chosen, where it is one of the likeliest at this step; else the likeliest."""
     at = int(step) - 1
-    names = [piece for piece, _ in given.alternatives[at] if piece != given.predicted[at]]
+    names = [
+        piece for piece, _ in given.alternatives[at] if piece != given.predicted[at]
+    ]
     return rival if rival in names else names[0]
 
 
-def swapped(service: TranslationService, trace: Trace, step: int, against: str, twin: str) -> Any:
+def swapped(
+    service: TranslationService, trace: Trace, step: int, against: str, twin: str
+) -> Any:
     """What each head's answers for a twin change; None without one, and what is wrong with it where it is refused."""
     if not twin.strip():
         return None
     try:
-        return service.ask(questions.SwapHeads(trace.text, trace.tokens, int(step) - 1, against, twin))
+        return service.ask(
+            questions.SwapHeads(trace.text, trace.tokens, int(step) - 1, against, twin)
+        )
     except UserError as error:
         return error
 
 
-def draw_why(service: TranslationService, trace: Trace, given: Forced, step: int, against: str, sides: Any,
-             reason: Why, swapped: Any, twin: str, language: Language) -> dict[str, Any]:
+def draw_why(
+    service: TranslationService,
+    trace: Trace,
+    given: Forced,
+    step: int,
+    against: str,
+    sides: Any,
+    reason: Why,
+    swapped: Any,
+    twin: str,
+    language: Language,
+) -> dict[str, Any]:
     """Draw why a piece stands there; and, where it was measured, how badly the origins of pieces align words."""
     problem = swapped.say(language) if isinstance(swapped, UserError) else ""
     measured = service.metrics.get("alignment")
     best = service.best_head
     errors = service.alignment_errors(best)
     error = ""
-    if isinstance(measured, dict) and {"sides", "sentences"} <= measured.keys() and errors:
-        error = language.say("why_sides_error", sides=f'{measured["sides"]:.3f}', count=int(measured["sentences"]),
-                             head=place(best, language), best=f"{min(errors):.3f}")
+    if (
+        isinstance(measured, dict)
+        and {"sides", "sentences"} <= measured.keys()
+        and errors
+    ):
+        error = language.say(
+            "why_sides_error",
+            sides=f"{measured['sides']:.3f}",
+            count=int(measured["sentences"]),
+            head=place(best, language),
+            best=f"{min(errors):.3f}",
+        )
     packed = why.payload(trace, sides[0], given, int(step), against, reason, language)
-    return {**packed, "error": error,
-            "twin": why.twin(twin, None if problem else swapped, problem, packed["difference"], language)}
+    return {
+        **packed,
+        "error": error,
+        "twin": why.twin(
+            twin, None if problem else swapped, problem, packed["difference"], language
+        ),
+    }
 
 
-def first_node(translation: Translation | None, tree_width: float, tree_node: int | None, before: dict[str, Any]
-               ) -> dict[str, Any] | None:
+def first_node(
+    translation: Translation | None,
+    tree_width: float,
+    tree_node: int | None,
+    before: dict[str, Any],
+) -> dict[str, Any] | None:
     """Choose the winner in another tree; in the first one what the address says."""
     if translation is None:
         return None
-    is_other = before and (before["translation"] is not translation or before["tree_width"] != tree_width)
+    is_other = before and (
+        before["translation"] is not translation or before["tree_width"] != tree_width
+    )
     return {"tree_node": 0} if is_other and tree_node else {}
 
 
 @needs(translation="no_trace")
-def grow(service: TranslationService, translation: Translation, tree_width: float) -> BeamTree:
+def grow(
+    service: TranslationService, translation: Translation, tree_width: float
+) -> BeamTree:
     """Grow the tree of the sentence on the page."""
     width = int(tree_width)
-    options = replace(translation.options, beam=width, n_best=min(translation.options.n_best, width), alternatives=1)
-    return service.ask(questions.GrowTree(translation, options, max_length=translation.max_length))
+    options = replace(
+        translation.options,
+        beam=width,
+        n_best=min(translation.options.n_best, width),
+        alternatives=1,
+    )
+    return service.ask(
+        questions.GrowTree(translation, options, max_length=translation.max_length)
+    )
 
 
 def node_of(tree: BeamTree, node: int) -> int:
@@ -270,40 +455,80 @@ def node_of(tree: BeamTree, node: int) -> int:
     return node if 0 <= node < len(tree.branches) else beam_tree.winner(tree)
 
 
-def choose_node(service: TranslationService, language: Language, *, grown: BeamTree, event: gr.EventData
-                ) -> dict[str, Any] | None:
+def choose_node(
+    service: TranslationService,
+    language: Language,
+    *,
+    grown: BeamTree,
+    event: gr.EventData,
+) -> dict[str, Any] | None:
     """Choose the hypothesis that was clicked."""
     node = number_of(event, "node")
     return {"tree_node": node + 1} if 0 <= node < len(grown.branches) else None
 
 
-def go_on(service: TranslationService, language: Language, *, grown: BeamTree, node: int, translation: Translation,
-          tree_width: float) -> dict[str, Any]:
+def go_on(
+    service: TranslationService,
+    language: Language,
+    *,
+    grown: BeamTree,
+    node: int,
+    translation: Translation,
+    tree_width: float,
+) -> dict[str, Any]:
     """Translate on from the hypothesis that is chosen in the tree; the page then looks into what results."""
     prefix = beam_tree.tokens(grown, node)
-    again = service.translate(translation.source, replace(translation.alone, beam=int(tree_width)), prefix,
-                              len(prefix) if prefix[-1] == EOS else translation.max_length)
+    again = service.translate(
+        translation.source,
+        replace(translation.alone, beam=int(tree_width)),
+        prefix,
+        len(prefix) if prefix[-1] == EOS else translation.max_length,
+    )
     own = translation.best
     new = again.best
-    warnings = [warning.say(language) for warning in again.warnings if warning not in translation.warnings]
-    total = language.html("tree_went_total", new=f"{sum(new.log_probs):.2f}", old=f"{sum(own.log_probs):.2f}")
-    text = changed_words(own.text, new.text) if new.text else language.html("rivals_empty")
+    warnings = [
+        warning.say(language)
+        for warning in again.warnings
+        if warning not in translation.warnings
+    ]
+    total = language.html(
+        "tree_went_total",
+        new=f"{sum(new.log_probs):.2f}",
+        old=f"{sum(own.log_probs):.2f}",
+    )
+    text = (
+        changed_words(own.text, new.text) if new.text else language.html("rivals_empty")
+    )
     same = language.html("tree_went_same" if new.text == own.text else "tree_went_into")
-    return {"went": f'{notice(warnings, "warning")}<div role="status"><p class="sub">{language.html("tree_went")}</p>'
-                    f'<p class="large" {language.writes}>{text}</p><p>{total} {same}</p></div>',
-            "trace": service.trace(translation, new.tokens),
-            "spanish": "" if new.text == own.text else new.text}
+    return {
+        "went": f'{notice(warnings, "warning")}<div role="status"><p class="sub">{language.html("tree_went")}</p>'
+        f'<p class="large" {language.writes}>{text}</p><p>{total} {same}</p></div>',
+        "trace": service.trace(translation, new.tokens),
+        "spanish": "" if new.text == own.text else new.text,
+    }
 
 
 @needs(translation="no_trace")
-def look_into(service: TranslationService, language: Language, *, translation: Translation, target: str | None
-              ) -> dict[str, Any]:
+def look_into(
+    service: TranslationService,
+    language: Language,
+    *,
+    translation: Translation,
+    target: str | None,
+) -> dict[str, Any]:
     """Look into a typed translation of the sentence, piece by piece; into the model's own where nothing is typed."""
     best = translation.best
     text = (target or "").strip()
     if not text or text == best.text:
-        return {"trace": service.trace(translation, best.tokens), "spanish": "", "remarks": ""}
+        return {
+            "trace": service.trace(translation, best.tokens),
+            "spanish": "",
+            "remarks": "",
+        }
     tokens, warnings = service.typed(text)
     said = notice([warning.say(language) for warning in warnings], "warning")
-    return {"trace": service.trace(translation, tokens), "spanish": text, "remarks": said}
-
+    return {
+        "trace": service.trace(translation, tokens),
+        "spanish": text,
+        "remarks": said,
+    }

@@ -11,14 +11,21 @@ from xformer.results import Candidate, Forced
 from xformer.strings import ENGLISH, Language
 
 
-def steps(forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
+def steps(
+    forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH
+) -> str:
     """Tabulate the T steps, a column each: the piece given, the piece wanted, its log-probability and its loss. HTML.
 
     The wanted piece of a column is the given piece of the next. step: the chosen one, from 1; a click on another step
     triggers 'choose' {step} (readings.js).
     """
-    return fill("teacher_forcing.steps", language, forced=forced, step=step,
-                pair=(sentence(source), sentence(forced.predicted)))
+    return fill(
+        "teacher_forcing.steps",
+        language,
+        forced=forced,
+        step=step,
+        pair=(sentence(source), sentence(forced.predicted)),
+    )
 
 
 def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
@@ -32,13 +39,22 @@ def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
     share = forced.smoothing / forced.vocabulary
     listed = dict(forced.alternatives[step - 1])
     listed.setdefault(wanted, forced.log_probs[step - 1])
-    rows = [(piece, math.exp(log_prob), share + (1 - forced.smoothing) * (piece == wanted), piece == wanted)
-            for piece, log_prob in listed.items()]
+    rows = [
+        (
+            piece,
+            math.exp(log_prob),
+            share + (1 - forced.smoothing) * (piece == wanted),
+            piece == wanted,
+        )
+        for piece, log_prob in listed.items()
+    ]
     rest = max(0.0, 1 - sum(p for _, p, _, _ in rows))
     return [*rows, ("", rest, share * (forced.vocabulary - len(rows)), False)]
 
 
-def distribution(forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
+def distribution(
+    forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH
+) -> str:
     """Draw the model's distribution at a step beside the smoothed target, and how the loss follows from them. HTML.
 
     source: pieces of the sentence. step: from 1.
@@ -48,18 +64,38 @@ def distribution(forced: Forced, source: Sequence[str], step: int, language: Lan
     loss = forced.losses[index]
     own = -forced.log_probs[index]
     wanted = forced.predicted[index]
-    if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
-        said = language.say("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
-                            smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
+    # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
+    if smoothing > 0:
+        said = language.say(
+            "force_loss_smoothed",
+            loss=f"{loss:.3f}",
+            rest=f"{1 - smoothing:g}",
+            own=f"{own:.3f}",
+            smoothing=f"{smoothing:g}",
+            mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}",
+        )
     else:
         said = language.say("force_loss_plain", loss=f"{loss:.3f}")
-    title = language.say("force_distribution", step=step, given=shown(forced.given[index]), wanted=shown(wanted))
-    return fill("teacher_forcing.distribution", language, title=title, rows=targets(forced, step), said=said,
-                others=forced.vocabulary - len({*dict(forced.alternatives[index]), wanted}),
-                pair=(sentence(source), sentence(forced.predicted)))
+    title = language.say(
+        "force_distribution",
+        step=step,
+        given=shown(forced.given[index]),
+        wanted=shown(wanted),
+    )
+    return fill(
+        "teacher_forcing.distribution",
+        language,
+        title=title,
+        rows=targets(forced, step),
+        said=said,
+        others=forced.vocabulary - len({*dict(forced.alternatives[index]), wanted}),
+        pair=(sentence(source), sentence(forced.predicted)),
+    )
 
 
-def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Language = ENGLISH) -> str:
+def free(
+    forced: Forced, tokens: Sequence[int], best: Candidate, language: Language = ENGLISH
+) -> str:
     """Show the model's own translation beneath a given one, and the first step at which the two differ. HTML.
 
     tokens: of the given translation, with </s> if the model's own has it.
@@ -67,15 +103,27 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
     step = parting(tokens, best.tokens)
     if step is None:
         return fill("teacher_forcing.free", language, own=(best.text, ""))
-    pieces = [shown(pieces[step]) if step < len(pieces) else "</s>" for pieces in (forced.predicted, best.pieces)]
-    return fill("teacher_forcing.free", language, own=_parted(best.pieces, step), yours=_parted(forced.predicted, step),
-                part=language.say("force_part", step=step + 1, given=pieces[0], free=pieces[1]),
-                gap=sum(forced.log_probs) - sum(best.log_probs))
+    pieces = [
+        shown(pieces[step]) if step < len(pieces) else "</s>"
+        for pieces in (forced.predicted, best.pieces)
+    ]
+    return fill(
+        "teacher_forcing.free",
+        language,
+        own=_parted(best.pieces, step),
+        yours=_parted(forced.predicted, step),
+        part=language.say("force_part", step=step + 1, given=pieces[0], free=pieces[1]),
+        gap=sum(forced.log_probs) - sum(best.log_probs),
+    )
 
 
 def _parted(pieces: Sequence[str], step: int) -> tuple[str, str]:
     """A translation up to the step at which it differs from another, and from there on."""
     before = sentence(pieces[:step])
     after = sentence(pieces[step:])
-    joined = " " if step < len(pieces) and pieces[step].startswith(WORD_START) and before else ""
+    joined = (
+        " "
+        if step < len(pieces) and pieces[step].startswith(WORD_START) and before
+        else ""
+    )
     return before + joined, after

@@ -50,7 +50,10 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            part["shown"], part["seen"] = gr.HTML(elem_classes="spanish"), gr.HTML(elem_classes="strip")
+            part["shown"], part["seen"] = (
+                gr.HTML(elem_classes="spanish"),
+                gr.HTML(elem_classes="strip"),
+            )
         with gr.Column(scale=5, min_width=300):
             for module in inside:
                 if not hasattr(module, "NAME"):
@@ -58,7 +61,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             part["others"] = gr.HTML(elem_classes="tables")
             with part.folded("reference"):
                 with gr.Row(elem_classes="ask"):
-                    part["reference"] = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
+                    part["reference"] = gr.Textbox(
+                        label=say("reference"), lines=1, max_lines=4, scale=8
+                    )
                     button = gr.Button(say("compare"), scale=1, min_width=120)
                 part["scores"] = gr.HTML(elem_classes="tables")
             for module in inside:
@@ -68,24 +73,58 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     with page.search:
         _settings(part)
 
-    part["temperature"].change(**part.listener(dim, *OF_BEAM, *OF_SAMPLES, "again"), trigger_mode="always_last",
-                               **SWIFT)
+    part["temperature"].change(
+        **part.listener(dim, *OF_BEAM, *OF_SAMPLES, "again"),
+        trigger_mode="always_last",
+        **SWIFT,
+    )
     seed = part["draw_seed"]
     part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(
-        None, None, None, js=script("pressTranslate"), **QUIET)
+        None, None, None, js=script("pressTranslate"), **QUIET
+    )
     part["shown"].change(None, part["shown"], None, js=script("noteFormer"), **QUIET)
-    part |= {"sentence": page.sentence, "former": page.translation, "asked": page.asked, "status": page.status}
+    part |= {
+        "sentence": page.sentence,
+        "former": page.translation,
+        "asked": page.asked,
+        "status": page.status,
+    }
     emptied = [name for module in inside for name in getattr(module, "EMPTIED", ())]
-    translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", *emptied,
-                                 problem="status", models=page.models, emptied=emptied),
-                 "show_progress_on": [part["shown"]], "api_visibility": "private"}
+    translate = {
+        **part.listener(
+            run,
+            "translation",
+            "trace",
+            "shown",
+            "others",
+            "seen",
+            "asked",
+            *emptied,
+            problem="status",
+            models=page.models,
+            emptied=emptied,
+        ),
+        "show_progress_on": [part["shown"]],
+        "api_visibility": "private",
+    }
     page.on_sentence.insert(0, translate)  # before what other tabs do with it
     page.on_opening.insert(0, translate)
-    gr.on([button.click, part["reference"].submit], **part.listener(compare, "scores", problem="scores"),
-          api_visibility="private")
-    return Tab(part.controls, {
-        "again": View(part["again"], lambda service, values: gr.update(**of_samples(values))),
-        "headline": View(headline, lambda service, _: _headline(service, page.language))})
+    gr.on(
+        [button.click, part["reference"].submit],
+        **part.listener(compare, "scores", problem="scores"),
+        api_visibility="private",
+    )
+    return Tab(
+        part.controls,
+        {
+            "again": View(
+                part["again"], lambda service, values: gr.update(**of_samples(values))
+            ),
+            "headline": View(
+                headline, lambda service, _: _headline(service, page.language)
+            ),
+        },
+    )
 
 
 def _headline(service: TranslationService, language: Language) -> str:
@@ -96,17 +135,27 @@ def _headline(service: TranslationService, language: Language) -> str:
 
 def _settings(part: Layout) -> None:
     """Lay out, in the menu of the bar, how translations are searched for."""
-    gr.HTML(f'<h3>{part.html("search_settings")}</h3>')
+    gr.HTML(f"<h3>{part.html('search_settings')}</h3>")
     part.control("beam", BEAM, gr.Slider, info="beam_info", properties=of_beam)
     part.control("n_best", N_BEST, gr.Slider, properties=of_beam)
-    part.control("length_penalty", LENGTH_PENALTY, gr.Slider, info="length_penalty_info", properties=of_beam)
+    part.control(
+        "length_penalty",
+        LENGTH_PENALTY,
+        gr.Slider,
+        info="length_penalty_info",
+        properties=of_beam,
+    )
     part.control("longest", longest, gr.Slider, "max_pieces")
-    gr.HTML(f'<h3>{part.html("sampling")}</h3><p class="note">{part.html("sampling_text")}</p>')
+    gr.HTML(
+        f'<h3>{part.html("sampling")}</h3><p class="note">{part.html("sampling_text")}</p>'
+    )
     part.control("temperature", TEMPERATURE, gr.Slider, info="temperature_info")
     part.control("top_k", TOP_K, gr.Slider, info="top_k_info", properties=of_samples)
     part.control("top_p", TOP_P, gr.Slider, info="top_p_info", properties=of_samples)
     part.number("draw_seed", SEED, "seed", properties=of_samples)
-    part["again"] = gr.Button(part.say("draw_again"), size="sm", interactive=False, elem_classes="draw-again")
+    part["again"] = gr.Button(
+        part.say("draw_again"), size="sm", interactive=False, elem_classes="draw-again"
+    )
 
 
 def of_beam(values: Values) -> dict[str, Any]:
@@ -119,24 +168,58 @@ def of_samples(values: Values) -> dict[str, Any]:
     return {"interactive": bool(values.get("temperature"))}
 
 
-def dim(service: TranslationService, language: Language, *, temperature: float) -> dict[str, Any]:
+def dim(
+    service: TranslationService, language: Language, *, temperature: float
+) -> dict[str, Any]:
     """Dim the settings that do not count."""
-    beam, samples = (gr.update(**way({"temperature": temperature})) for way in (of_beam, of_samples))
-    return {**dict.fromkeys(OF_BEAM, beam), **dict.fromkeys((*OF_SAMPLES, "again"), samples)}
+    beam, samples = (
+        gr.update(**way({"temperature": temperature})) for way in (of_beam, of_samples)
+    )
+    return {
+        **dict.fromkeys(OF_BEAM, beam),
+        **dict.fromkeys((*OF_SAMPLES, "again"), samples),
+    }
 
 
-def options_of(*, beam: float, n_best: float, length_penalty: float, temperature: float = 0, top_k: float = 0,
-               top_p: float = 1, draw_seed: float | None = 0) -> Options:
+def options_of(
+    *,
+    beam: float,
+    n_best: float,
+    length_penalty: float,
+    temperature: float = 0,
+    top_k: float = 0,
+    top_p: float = 1,
+    draw_seed: float | None = 0,
+) -> Options:
     """The options of the search that the settings stand for."""
-    options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
+    options = Options(
+        beam=max(int(beam), int(n_best)),
+        n_best=int(n_best),
+        length_penalty=float(length_penalty),
+    )
     if not temperature:
         return options
-    return replace(options, n_best=1, temperature=float(temperature), top_k=int(top_k), top_p=float(top_p),
-                   seed=min(max(0, int(draw_seed or 0)), SEED.most))
+    return replace(
+        options,
+        n_best=1,
+        temperature=float(temperature),
+        top_k=int(top_k),
+        top_p=float(top_p),
+        seed=min(max(0, int(draw_seed or 0)), SEED.most),
+    )
 
 
-def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, longest: float,
-        models: ModelPool | None = None, emptied: Sequence[str] = (), **settings: Any) -> Iterator[dict[str, Any]]:
+def run(
+    service: TranslationService,
+    language: Language,
+    *,
+    sentence: str,
+    former: Translation | None,
+    longest: float,
+    models: ModelPool | None = None,
+    emptied: Sequence[str] = (),
+    **settings: Any,
+) -> Iterator[dict[str, Any]]:
     """Translate and trace; where samples are drawn, draw another beside it.
 
     emptied: names of what other parts show of the sentence before.
@@ -145,33 +228,64 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
     """
     options = options_of(**settings)
     second = None
-    options = replace(options, quality="quality" in service.metrics and not options.sampling)
+    options = replace(
+        options, quality="quality" in service.metrics and not options.sampling
+    )
     try:
-        translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
+        translation, trace = service.translate_and_trace(
+            sentence or "", options, int(longest)
+        )
         if options.sampling:
-            second = service.translate(sentence, replace(options, seed=options.seed + 1), max_length=int(longest))
+            second = service.translate(
+                sentence,
+                replace(options, seed=options.seed + 1),
+                max_length=int(longest),
+            )
     except Exception:
         if former is not None:
             yield {"shown": figure.found([former], language, old=True)}
         raise
     is_other = looks_like(translation.source, service.info.target)
     way_out = ""
-    warnings = [warning.say(language) for warning in translation.warnings
-                if not (is_other and warning.key == "warning_guess_foreign")]  # which says less
+    # which says less
+    warnings = [
+        warning.say(language)
+        for warning in translation.warnings
+        if not (is_other and warning.key == "warning_guess_foreign")
+    ]
     if is_other:
         warnings.append(language.say("warning_spanish"))
-        other = models.reading(service.info.target) if models else None  # of the other direction, if there is one
-        way_out = "" if other is None else figure.other_way(other, sentence[:LONGEST], language)
+        # of the other direction, if there is one
+        other = models.reading(service.info.target) if models else None
+        way_out = (
+            ""
+            if other is None
+            else figure.other_way(other, sentence[:LONGEST], language)
+        )
     head = service.best_head
-    yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
-           "shown": figure.found([translation, *([] if second is None else [second])], language),
-           "others": figure.n_best(translation.n_best, language) if second is None else "",
-           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence,
-           **dict.fromkeys(emptied, "")}
+    yield {
+        "problem": notice(warnings, "warning", way_out),
+        "translation": translation,
+        "trace": trace,
+        "shown": figure.found(
+            [translation, *([] if second is None else [second])], language
+        ),
+        "others": figure.n_best(translation.n_best, language) if second is None else "",
+        "seen": strip(
+            trace, head, reading(service.alignment_errors(head)) == "given", language
+        ),
+        "asked": sentence,
+        **dict.fromkeys(emptied, ""),
+    }
 
 
 @needs(reference="error_reference_empty", translation="error_reference_empty")
-def compare(service: TranslationService, language: Language, *, translation: Translation, reference: str
-            ) -> dict[str, str]:
+def compare(
+    service: TranslationService,
+    language: Language,
+    *,
+    translation: Translation,
+    reference: str,
+) -> dict[str, str]:
     """BLEU of the translation on the page against what the reader typed."""
     return {"scores": figure.bleu(bleu(translation.best.text, reference), language)}

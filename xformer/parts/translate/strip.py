@@ -32,16 +32,36 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     key_groups = _words(attention.seen)
     if not row_groups or not key_groups:
         return ""
-    values = by_words(attention.probabilities[head.layer - 1, head.head - 1], row_groups, key_groups)
-    spanish, english = (list(map(shown, joined(pieces, groups)))
-                        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
-    down, across = ([shortened(word, LONGEST) for word in names] for names in (spanish, english))
-    left, top = (gap + LETTER * max(map(len, names)) for gap, names in ((10, down), (12, across)))
-    return fill("strip.strip", language, head=head, values=values.tolist(), spanish=spanish, english=english,
-                given=given, picture=(down, across, CELL, left, top, LEAST))
+    values = by_words(
+        attention.probabilities[head.layer - 1, head.head - 1], row_groups, key_groups
+    )
+    spanish, english = (
+        list(map(shown, joined(pieces, groups)))
+        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups))
+    )
+    down, across = (
+        [shortened(word, LONGEST) for word in names] for names in (spanish, english)
+    )
+    left, top = (
+        gap + LETTER * max(map(len, names)) for gap, names in ((10, down), (12, across))
+    )
+    return fill(
+        "strip.strip",
+        language,
+        head=head,
+        values=values.tolist(),
+        spanish=spanish,
+        english=english,
+        given=given,
+        picture=(down, across, CELL, left, top, LEAST),
+    )
 
 
 def _words(pieces: Sequence[str]) -> list[list[int]]:
     """Group pieces into words, without special pieces."""
     marks = {*SPECIAL.values(), WORD_START}
-    return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
+    return [
+        group
+        for group in words(pieces)
+        if pieces[group[0]] not in marks or len(group) > 1
+    ][:MOST]

@@ -9,7 +9,16 @@ from xformer.explain.principles import POWERS, at_power
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice
 from xformer.parts.weighing import draw as figures
-from xformer.results import SCOPES, WEIGHINGS, Head, Reweigh, Reweighed, SweepBeta, Translation, Weighing
+from xformer.results import (
+    SCOPES,
+    WEIGHINGS,
+    Head,
+    Reweigh,
+    Reweighed,
+    SweepBeta,
+    Translation,
+    Weighing,
+)
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import OneOf, Real, Values, one_head
@@ -20,7 +29,13 @@ ID = "weighing"
 OPENED_BY_ADDRESS = True
 NAME = "drawer_weighing"
 POWER = Real(POWERS[1], *POWERS, step=0.25)  # hard attention at first
-NOTHING: dict[str, Any] = {"result": "", "words": None, "before": None, "after": None, "curve": None}
+NOTHING: dict[str, Any] = {
+    "result": "",
+    "words": None,
+    "before": None,
+    "after": None,
+    "curve": None,
+}
 
 
 def kind_of(service: TranslationService, so_far: Values) -> OneOf:
@@ -35,45 +50,121 @@ def build(part: Layout, look: Layout) -> None:
     language, pictures = part.language, part.pictures(ID, tab=None, cleared=NOTHING)
     drawer = pictures.input("drawer", part.opened)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
-    pictures.fact("kind", lambda service, weigh_head, weigh_kind: (
-        weigh_kind if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options else "beta"))
+    pictures.fact(
+        "kind",
+        lambda service, weigh_head, weigh_kind: (
+            weigh_kind
+            if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options
+            else "beta"
+        ),
+    )
     pictures.fact("change", change_of)
     pictures.fact("done", weigh_again)
     pictures.fact("maps", both_maps)
-    pictures.fact("swept", lambda service, translation: service.ask(SweepBeta(translation, translation.best.tokens)))
+    pictures.fact(
+        "swept",
+        lambda service, translation: service.ask(
+            SweepBeta(translation, translation.best.tokens)
+        ),
+    )
     part.note("weigh_look", "weigh_title")
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
             result = pictures.add(
-                "result", part.table("tables ablation weigh-result"), lambda done, change, translation, language: (
-                    figures.translations(done, change, translation.best.text, language)), seen=in_sight)
+                "result",
+                part.table("tables ablation weigh-result"),
+                lambda done, change, translation, language: figures.translations(
+                    done, change, translation.best.text, language
+                ),
+                seen=in_sight,
+            )
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             part.control("weigh_head", one_head(language), gr.Dropdown)
             this = gr.Button(part.say("weigh_this"), size="sm")
             part.choice("weigh_scope", SCOPES, "stack", "weigh_scope_{}")
-            kind = part.control("weigh_kind", kind_of, gr.Radio, properties=lambda values: {
-                "choices": kind_choices(part.page.service, language, values)})
-            power = part.control("weigh_power", POWER, gr.Slider, info="weigh_power_info", properties=lambda values: {
-                "visible": values["weigh_kind"] == "beta"})
+            kind = part.control(
+                "weigh_kind",
+                kind_of,
+                gr.Radio,
+                properties=lambda values: {
+                    "choices": kind_choices(part.page.service, language, values)
+                },
+            )
+            power = part.control(
+                "weigh_power",
+                POWER,
+                gr.Slider,
+                info="weigh_power_info",
+                properties=lambda values: {"visible": values["weigh_kind"] == "beta"},
+            )
     problem = part.status()
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
-            pictures.add("words", part.table("tables weigh-words"), lambda done, change, language: (
-                figures.words_table(done, change, language)), seen=in_sight)
+            pictures.add(
+                "words",
+                part.table("tables weigh-words"),
+                lambda done, change, language: figures.words_table(
+                    done, change, language
+                ),
+                seen=in_sight,
+            )
         with gr.Column(min_width=300):
             curve = part.plot("weigh-curve")
-    pictures.add("weigh_kind", kind, lambda service, stack, kind, language: gr.update(  # those of another stack
-        choices=kind_choices(service, language, {"weigh_head": str(Head(stack, 1, 1))}), value=kind), seen=in_sight)
-    pictures.add("weigh_power", power, lambda kind: gr.update(visible=kind == "beta"), seen=in_sight)
-    pictures.add("curve", curve, lambda service, swept, translation, change, language: figures.curve(
-        swept, translation.best.text, change, service.info.d_model // service.info.n_heads, language,
-        translation.source), seen=in_sight, late=True)  # when both translations and the head are there
-    pictures.add_all("maps", part.beside(part.map, {"before": "weigh-before", "after": "weigh-after"}), seen=in_sight)
-    pictures.listen(problem, drawer.change, part["translation"].change, by_change=["weigh_head"],
-                    how={"api_visibility": "private", "show_progress_on": [result]})
+    # those of another stack
+    pictures.add(
+        "weigh_kind",
+        kind,
+        lambda service, stack, kind, language: gr.update(
+            choices=kind_choices(
+                service, language, {"weigh_head": str(Head(stack, 1, 1))}
+            ),
+            value=kind,
+        ),
+        seen=in_sight,
+    )
+    pictures.add(
+        "weigh_power",
+        power,
+        lambda kind: gr.update(visible=kind == "beta"),
+        seen=in_sight,
+    )
+    # when both translations and the head are there
+    pictures.add(
+        "curve",
+        curve,
+        lambda service, swept, translation, change, language: figures.curve(
+            swept,
+            translation.best.text,
+            change,
+            service.info.d_model // service.info.n_heads,
+            language,
+            translation.source,
+        ),
+        seen=in_sight,
+        late=True,
+    )
+    pictures.add_all(
+        "maps",
+        part.beside(part.map, {"before": "weigh-before", "after": "weigh-after"}),
+        seen=in_sight,
+    )
+    pictures.listen(
+        problem,
+        drawer.change,
+        part["translation"].change,
+        by_change=["weigh_head"],
+        how={"api_visibility": "private", "show_progress_on": [result]},
+    )
     part |= look.controls.named("stack", "layer", "head")
-    this.click(**part.listener(lambda service, language, *, stack, layer, head: {
-        "weigh_head": str(Head(stack, int(layer), int(head)))}, "weigh_head"), **QUIET)
+    this.click(
+        **part.listener(
+            lambda service, language, *, stack, layer, head: {
+                "weigh_head": str(Head(stack, int(layer), int(head)))
+            },
+            "weigh_head",
+        ),
+        **QUIET,
+    )
 
 
 def in_sight(drawer: str) -> bool:
@@ -81,26 +172,52 @@ def in_sight(drawer: str) -> bool:
     return drawer == ID
 
 
-def kind_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
+def kind_choices(
+    service: TranslationService, language: Language, so_far: Values
+) -> list[tuple[str, str]]:
     """Name the ways to weigh that the stack of the head has."""
     return language.choices("weigh_kind_{}", kind_of(service, so_far).options)
 
 
 @needs(weigh_head="no_maps_model")
-def change_of(weigh_head: str, weigh_scope: str, kind: str, weigh_power: float) -> Weighing:
+def change_of(
+    weigh_head: str, weigh_scope: str, kind: str, weigh_power: float
+) -> Weighing:
     """The change that is asked for."""
-    return Weighing(Head.parse(weigh_head), weigh_scope, kind,
-                    at_power(1.0, float(weigh_power)) if kind == "beta" else 1.0)
+    return Weighing(
+        Head.parse(weigh_head),
+        weigh_scope,
+        kind,
+        at_power(1.0, float(weigh_power)) if kind == "beta" else 1.0,
+    )
 
 
 @needs(translation="no_trace")
-def weigh_again(service: TranslationService, translation: Translation, change: Weighing) -> Reweighed:
+def weigh_again(
+    service: TranslationService, translation: Translation, change: Weighing
+) -> Reweighed:
     """Translate with attention that weighs so."""
-    return service.ask(Reweigh(translation, translation.best.tokens, change, translation.alone, translation.max_length))
+    return service.ask(
+        Reweigh(
+            translation,
+            translation.best.tokens,
+            change,
+            translation.alone,
+            translation.max_length,
+        )
+    )
 
 
-def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language) -> dict[str, Any]:
+def both_maps(
+    service: TranslationService, done: Reweighed, change: Weighing, language: Language
+) -> dict[str, Any]:
     """Draw the head "before" and "after" the change."""
     names = (language.say("weigh_before"), figures.named(change, language))
-    return head_payload.before_and_after((done.before, done.after), names, Choice(*change.head), service.info, language,
-                                         given_heads(service.info, service.alignment_errors))
+    return head_payload.before_and_after(
+        (done.before, done.after),
+        names,
+        Choice(*change.head),
+        service.info,
+        language,
+        given_heads(service.info, service.alignment_errors),
+    )

@@ -16,7 +16,8 @@ from xformer.ui.layout import Layout
 
 ID = "whole"
 OF_SENTENCE = True
-FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
+# a step; a longer translation has fewer, and is then shown from its last
+FIRST = Whole(1, 1, 999)
 
 
 def build(part: Layout) -> None:
@@ -26,24 +27,56 @@ def build(part: Layout) -> None:
     pictures.follow(first_step, "whole_step")
     pictures.fact("passed", passed)
     with gr.Column(elem_classes="whole"):
-        picture = pictures.add("picture", part.canvas("whole_pass.js", TRANSPORT, "whole-pass"), draw_picture)
+        picture = pictures.add(
+            "picture",
+            part.canvas("whole_pass.js", TRANSPORT, "whole-pass"),
+            draw_picture,
+        )
         with gr.Row(elem_classes="controls whole-heads"):
-            part.choice("whole_heads", figure.HOWS, "mean", "whole_heads_{}", container=False)
+            part.choice(
+                "whole_heads", figure.HOWS, "mean", "whole_heads_{}", container=False
+            )
         pictures.add("block", part.table("tables whole-block"), draw_block)
-    chosen = [part.hidden("whole_step", FIRST), part.hidden("whole_block", block_of, gr.Textbox)]
+    chosen = [
+        part.hidden("whole_step", FIRST),
+        part.hidden("whole_block", block_of, gr.Textbox),
+    ]
     # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.
     # (An event that Gradio sends again when the first is answered has the data of the first.)
-    picture.choose(None, None, [*chosen, part["lock"]], js=script("shownPass"), trigger_mode="multiple", **QUIET)
-    pictures.listen(problem, part.opened.change, part["lock"].change, by_change=["whole_step", "whole_block"])
+    picture.choose(
+        None,
+        None,
+        [*chosen, part["lock"]],
+        js=script("shownPass"),
+        trigger_mode="multiple",
+        **QUIET,
+    )
+    pictures.listen(
+        problem,
+        part.opened.change,
+        part["lock"].change,
+        by_change=["whole_step", "whole_block"],
+    )
 
 
 def block_of(service: TranslationService, so_far: Values) -> OneOf:
     """The layers that open, by side and number; "" for none."""
-    return OneOf(("", *(f"{side}.{layer}" for side, stacks in figure.SIDES.items()
-                        for layer in range(1, service.info.layers(stacks[0]) + 1))), "")
+    return OneOf(
+        (
+            "",
+            *(
+                f"{side}.{layer}"
+                for side, stacks in figure.SIDES.items()
+                for layer in range(1, service.info.layers(stacks[0]) + 1)
+            ),
+        ),
+        "",
+    )
 
 
-def first_step(trace: Trace | None, whole_step: int | None, before: dict[str, Any]) -> dict[str, Any] | None:
+def first_step(
+    trace: Trace | None, whole_step: int | None, before: dict[str, Any]
+) -> dict[str, Any] | None:
     """Begin another pair at its first step; None where there is no pair yet."""
     if trace is None:
         return None
@@ -55,27 +88,49 @@ def first_step(trace: Trace | None, whole_step: int | None, before: dict[str, An
 @needs(trace="no_trace")
 def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
     """Follow the states through both sides of the model; a recurrent one has none, which the service says."""
-    return {side: service.ask(Follow(trace.text, trace.tokens, side)) for side in figure.SIDES}
+    return {
+        side: service.ask(Follow(trace.text, trace.tokens, side))
+        for side in figure.SIDES
+    }
 
 
-def draw_picture(service: TranslationService, trace: Trace, passed: dict[str, Stream], whole_heads: str,
-                 whole_step: int, language: Language, before: dict[str, Any]) -> Any:
+def draw_picture(
+    service: TranslationService,
+    trace: Trace,
+    passed: dict[str, Stream],
+    whole_heads: str,
+    whole_step: int,
+    language: Language,
+    before: dict[str, Any],
+) -> Any:
     """Draw the pass; the script goes to other steps itself."""
     if before and before["passed"] is passed and before["whole_heads"] == whole_heads:
         return gr.skip()
     embedded = service.ask(EmbedSource(trace.text))
     forced = service.ask(Force(trace.text, trace.tokens))
-    return figure.payload(trace, passed, embedded, forced, whole_heads, whole_step, language)
+    return figure.payload(
+        trace, passed, embedded, forced, whole_heads, whole_step, language
+    )
 
 
-def draw_block(service: TranslationService, trace: Trace, passed: dict[str, Stream], whole_block: str, whole_step: int,
-               lock: str, language: Language) -> str:
+def draw_block(
+    service: TranslationService,
+    trace: Trace,
+    passed: dict[str, Stream],
+    whole_block: str,
+    whole_step: int,
+    lock: str,
+    language: Language,
+) -> str:
     """Draw the layer that is open, for the word that is locked; else for the English word that matters most here."""
     if not whole_block or whole_block not in block_of(service, {}).options:
         return ""
     words = locked(lock)
     piece = whole_step - 1
     if whole_block.startswith("encoder"):
-        [piece, *_] = [at for side, at in filter(None, (words.asks, words.seen))
-                       if side == "source" and at < len(trace.source)] or [figure.looked_at(trace, whole_step)]
+        [piece, *_] = [
+            at
+            for side, at in filter(None, (words.asks, words.seen))
+            if side == "source" and at < len(trace.source)
+        ] or [figure.looked_at(trace, whole_step)]
     return figure.block(trace, passed, whole_block, piece, language)

@@ -25,23 +25,55 @@ def build(part: Layout, look: Layout) -> None:
     with gr.Row(elem_classes="ask two-sentences"):
         part["asks"] = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
         part["seen"] = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
-        part["other"] = gr.Textbox(label=say("link_other"), placeholder=say("link_other_hint"), lines=1, max_lines=1,
-                                   scale=2, min_width=170)
+        part["other"] = gr.Textbox(
+            label=say("link_other"),
+            placeholder=say("link_other_hint"),
+            lines=1,
+            max_lines=1,
+            scale=2,
+            min_width=170,
+        )
         replace_button = gr.Button(say("link_replace"), scale=1, min_width=130)
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
     part.status()
-    part["shares"], part["result"] = part.table("tables word-links"), part.table("compared")
+    part["shares"], part["result"] = (
+        part.table("tables word-links"),
+        part.table("compared"),
+    )
     part["drawn"] = gr.State()  # of which trace and lock the shares are
-    gr.on([part["trace"].change, part["lock"].change], trigger_mode="always_last", **SWIFT,
-          **part.listener(draw, "asks", "seen", "shares", "result", "drawn", problem="problem"))
-    gr.on([part["asks"].input, part["seen"].input], **part.listener(choose, "lock"), **QUIET)
-    for events, handler in (([replace_button.click, part["other"].submit], replace), ([leave_button.click], leave_out)):
-        gr.on(events, **part.listener(handler, "shares", "result", "drawn", problem="problem"),
-              api_visibility="private", show_progress_on=[part["result"]])
+    gr.on(
+        [part["trace"].change, part["lock"].change],
+        trigger_mode="always_last",
+        **SWIFT,
+        **part.listener(
+            draw, "asks", "seen", "shares", "result", "drawn", problem="problem"
+        ),
+    )
+    gr.on(
+        [part["asks"].input, part["seen"].input],
+        **part.listener(choose, "lock"),
+        **QUIET,
+    )
+    for events, handler in (
+        ([replace_button.click, part["other"].submit], replace),
+        ([leave_button.click], leave_out),
+    ):
+        gr.on(
+            events,
+            **part.listener(handler, "shares", "result", "drawn", problem="problem"),
+            api_visibility="private",
+            show_progress_on=[part["result"]],
+        )
 
 
-def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str,
-         drawn: tuple[Trace, str] | None = None) -> dict[str, Any]:
+def draw(
+    service: TranslationService,
+    language: Language,
+    *,
+    trace: Trace | None,
+    lock: str,
+    drawn: tuple[Trace, str] | None = None,
+) -> dict[str, Any]:
     """Show the share of two locked words in all heads, or ask for them.
 
     A link that opens the page sets both the trace and the lock: after the second change, the reader may have put
@@ -52,13 +84,25 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
     words = locked(lock)
     choices = figures.choices(trace)
     known = {name for _, name in choices}
-    answer = {name: gr.update(choices=choices, value=value if (value := _first(trace, word)) in known else None)
-              for name, word in (("asks", words.asks), ("seen", words.seen))}
+    answer = {
+        name: gr.update(
+            choices=choices,
+            value=value if (value := _first(trace, word)) in known else None,
+        )
+        for name, word in (("asks", words.asks), ("seen", words.seen))
+    }
     if drawn is not None and drawn[0] is trace and drawn[1] == lock:
         return {**answer, "problem": gr.skip()}
-    shares = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
-    nothing = f'<p>{language.html("link_none" if words.asks and words.seen else "link_hint")}</p>'
-    return {**answer, "shares": shares or nothing, "result": None, "drawn": (trace, lock)}
+    shares = figures.grids(
+        trace, words, given_heads(service.info, service.alignment_errors), language
+    )
+    nothing = f"<p>{language.html('link_none' if words.asks and words.seen else 'link_hint')}</p>"
+    return {
+        **answer,
+        "shares": shares or nothing,
+        "result": None,
+        "drawn": (trace, lock),
+    }
 
 
 def _first(trace: Trace, word: figures.Word | None) -> str | None:
@@ -67,32 +111,62 @@ def _first(trace: Trace, word: figures.Word | None) -> str | None:
     return f"{LETTERS[word[0]]}{group[0]}" if word and group else None
 
 
-def choose(_: TranslationService, language: Language, *, asks: str | None, seen: str | None) -> dict[str, str]:
+def choose(
+    _: TranslationService, language: Language, *, asks: str | None, seen: str | None
+) -> dict[str, str]:
     """Lock the words that are chosen, for all that the page shows."""
     return {"lock": (asks or "") + (f"-{seen}" if seen else "")}
 
 
 @needs(trace="no_trace", other="link_no_other")
-def replace(service: TranslationService, language: Language, *, trace: Trace, lock: str, other: str,
-            translation: Translation | None) -> dict[str, Any]:
+def replace(
+    service: TranslationService,
+    language: Language,
+    *,
+    trace: Trace,
+    lock: str,
+    other: str,
+    translation: Translation | None,
+) -> dict[str, Any]:
     """Put another word in the place of one, translate again, and show the same share there."""
-    compared = service.compare(_whole(trace, translation), _changed(trace, lock, other.strip()), _options(translation))
+    compared = service.compare(
+        _whole(trace, translation),
+        _changed(trace, lock, other.strip()),
+        _options(translation),
+    )
     given = given_heads(service.info, service.alignment_errors)
-    return {"shares": figures.grids(trace, locked(lock), given, language, compared.traces[1]),
-            "result": compared_figures.translations(compared, language), "drawn": (trace, lock)}
+    return {
+        "shares": figures.grids(
+            trace, locked(lock), given, language, compared.traces[1]
+        ),
+        "result": compared_figures.translations(compared, language),
+        "drawn": (trace, lock),
+    }
 
 
 @needs(trace="no_trace")
-def leave_out(service: TranslationService, language: Language, *, trace: Trace, lock: str,
-              translation: Translation | None) -> dict[str, Any]:
+def leave_out(
+    service: TranslationService,
+    language: Language,
+    *,
+    trace: Trace,
+    lock: str,
+    translation: Translation | None,
+) -> dict[str, Any]:
     """Leave the word out, and show what that does to the translation."""
-    compared = service.compare(_whole(trace, translation), _changed(trace, lock), _options(translation))
+    compared = service.compare(
+        _whole(trace, translation), _changed(trace, lock), _options(translation)
+    )
     return {"result": compared_figures.translations(compared, language)}
 
 
 def _whole(trace: Trace, translation: Translation | None) -> str | Translation:
     """The sentence, with its translation where that is on the page."""
-    return translation if translation is not None and translation.source == trace.text else trace.text
+    return (
+        translation
+        if translation is not None and translation.source == trace.text
+        else trace.text
+    )
 
 
 def _options(translation: Translation | None) -> Options:
@@ -102,10 +176,14 @@ def _options(translation: Translation | None) -> Options:
 def _changed(trace: Trace, lock: str, instead: str = "") -> str:
     """The source without the English word of a lock, that which is looked at if both are; raises UserError."""
     words = locked(lock)
-    english = [word for word in (words.seen, words.asks) if word and word[0] == "source"]
+    english = [
+        word for word in (words.seen, words.asks) if word and word[0] == "source"
+    ]
     if not english:
         raise UserError(Message.of("link_no_english"))
     text = figures.without(trace, english[0], instead)
     if text is None:
-        raise UserError(Message.of("link_not_found", word=figures.text_of(trace, english[0])))
+        raise UserError(
+            Message.of("link_not_found", word=figures.text_of(trace, english[0]))
+        )
     return text

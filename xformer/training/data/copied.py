@@ -20,23 +20,61 @@ CARRIERS = Path(__file__).with_name("carriers.tsv")
 SLOT = re.compile(r"\{([a-z]+)(2?)\}")  # in a sentence
 PART = re.compile(r"\{(\w+)(?:-(\d+))?\}")  # in an item of a list
 BARE = 0.12  # share of pairs that are a filling alone
-FOREIGN = 0.06  # share of pairs about a word of another script, on top of those drawn among all
-EMOJI = (*range(0x1F600, 0x1F650), *range(0x1F400, 0x1F43F), *range(0x1F340, 0x1F380), *range(0x1F680, 0x1F6C0),
-         0x2764, 0x2600, 0x2B50, 0x1F44D, 0x1F389, 0x1F525, 0x1F64F, 0x1F44B, 0x1F914, 0x1F92F, 0x1F973)
-SCRIPTS = ((0x410, 0x44F), (0x3B1, 0x3C9), (0x3041, 0x3093), (0x30A1, 0x30F3), (0x4E00, 0x5E00), (0xAC00, 0xB800),
-           (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0xE01, 0xE2E))
-LISTS: dict[str, list[str]] = json.loads(Path(__file__).with_name("fillings.json").read_text(encoding="utf-8"))
+# share of pairs about a word of another script, on top of those drawn among all
+FOREIGN = 0.06
+EMOJI = (
+    *range(0x1F600, 0x1F650),
+    *range(0x1F400, 0x1F43F),
+    *range(0x1F340, 0x1F380),
+    *range(0x1F680, 0x1F6C0),
+    0x2764,
+    0x2600,
+    0x2B50,
+    0x1F44D,
+    0x1F389,
+    0x1F525,
+    0x1F64F,
+    0x1F44B,
+    0x1F914,
+    0x1F92F,
+    0x1F973,
+)
+SCRIPTS = (
+    (0x410, 0x44F),
+    (0x3B1, 0x3C9),
+    (0x3041, 0x3093),
+    (0x30A1, 0x30F3),
+    (0x4E00, 0x5E00),
+    (0xAC00, 0xB800),
+    (0x5D0, 0x5EA),
+    (0x627, 0x64A),
+    (0x905, 0x939),
+    (0xE01, 0xE2E),
+)
+LISTS: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("fillings.json").read_text(encoding="utf-8")
+)
 
 
 def one(name: str, rng: Random) -> str:
     """Draw an item of a list, and its parts: {1-99} is a number, {word} an item of another list or of MADE, {Word} the
     same with a capital, and {WORD} in capitals. ({words} are English, and one piece of the vocabulary each.)"""
+
     def part(found: re.Match[str]) -> str:
         name, most = found.groups()
         if most:
             return str(rng.randint(int(name), int(most)))
-        drawn = MADE[name.lower()](rng) if name.lower() in MADE else one(name.lower(), rng)
-        return drawn if name.islower() else drawn.upper() if name.isupper() else drawn.capitalize()
+        drawn = (
+            MADE[name.lower()](rng) if name.lower() in MADE else one(name.lower(), rng)
+        )
+        return (
+            drawn
+            if name.islower()
+            else drawn.upper()
+            if name.isupper()
+            else drawn.capitalize()
+        )
+
     return PART.sub(part, rng.choice(LISTS[name]))
 
 
@@ -50,7 +88,9 @@ def copied(name: str, rng: Random) -> Filling:
 
 def surname(rng: Random) -> str:
     """Draw a surname, a quarter of them made of syllables; a few are double, or begin with O' or Mc."""
-    name = one("word", rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
+    name = (
+        one("word", rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
+    )
     chance = rng.random()
     if chance < 0.06:
         return f"{name}-{one('surnames', rng)}"
@@ -74,12 +114,17 @@ def separated(value: int, rng: Random) -> Filling:
 
 
 def number(rng: Random) -> Filling:
-    return separated(rng.randint(1, 999) * 10 ** rng.randint(1, 6) + rng.choice((0, rng.randint(0, 9_999))), rng)
+    return separated(
+        rng.randint(1, 999) * 10 ** rng.randint(1, 6)
+        + rng.choice((0, rng.randint(0, 9_999))),
+        rng,
+    )
 
 
 def decimals(rng: Random, places: int = 0) -> Filling:
     english = f"{rng.randint(0, 99)}.{rng.randint(0, 9):d}" + "".join(
-        rng.choice(digits) for _ in range((places or rng.randint(1, 3)) - 1))
+        rng.choice(digits) for _ in range((places or rng.randint(1, 3)) - 1)
+    )
     return english, english.replace(".", ",")
 
 
@@ -91,11 +136,17 @@ def money(rng: Random) -> Filling:
         english = f"{english}.{cents}"
         spanish = f"{spanish},{cents}"
     sign = rng.choice("$$€€£¥")
-    return (f"{english} {sign}" if sign == "€" and rng.random() < 0.25 else f"{sign}{english}"), f"{spanish} {sign}"
+    return (
+        f"{english} {sign}"
+        if sign == "€" and rng.random() < 0.25
+        else f"{sign}{english}"
+    ), f"{spanish} {sign}"
 
 
 def percent(rng: Random) -> Filling:
-    english, spanish = decimals(rng, 1) if rng.random() < 0.35 else alike(str(rng.randint(1, 100)))
+    english, spanish = (
+        decimals(rng, 1) if rng.random() < 0.35 else alike(str(rng.randint(1, 100)))
+    )
     return f"{english}%", f"{spanish} %"
 
 
@@ -109,7 +160,11 @@ def degrees(rng: Random) -> Filling:
 
 def measure(rng: Random) -> Filling:
     unit = one("units", rng)
-    english, spanish = decimals(rng, 1) if rng.random() < 0.35 else separated(rng.randint(1, 2_000), rng)
+    english, spanish = (
+        decimals(rng, 1)
+        if rng.random() < 0.35
+        else separated(rng.randint(1, 2_000), rng)
+    )
     return f"{english}{rng.choice((' ', ' ', ''))}{unit}", f"{spanish} {unit}"
 
 
@@ -121,16 +176,33 @@ def date(rng: Random) -> Filling:
     chance = rng.random()
     if chance < 0.45:
         sign = rng.choice("///.-")
-        return alike(rng.choice((f"{day:02d}{sign}{month:02d}{sign}{year}", f"{day}{sign}{month}{sign}{year}",
-                                 f"{day:02d}{sign}{month:02d}{sign}{year % 100:02d}")))
+        return alike(
+            rng.choice(
+                (
+                    f"{day:02d}{sign}{month:02d}{sign}{year}",
+                    f"{day}{sign}{month}{sign}{year}",
+                    f"{day:02d}{sign}{month:02d}{sign}{year % 100:02d}",
+                )
+            )
+        )
     if chance < 0.55:
         return alike(f"{year}-{month:02d}-{day:02d}")
     english, spanish = LISTS["months"][month - 1].split("|")
     ordinal = f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
     if chance < 0.7:
-        return rng.choice((f"{english} {day}", f"{english} {ordinal}", f"{day} {english}")), f"{day} de {spanish}"
-    return (rng.choice((f"{english} {day}, {year}", f"{english} {ordinal}, {year}", f"{day} {english} {year}")),
-            f"{day} de {spanish} de {year}")
+        return rng.choice(
+            (f"{english} {day}", f"{english} {ordinal}", f"{day} {english}")
+        ), f"{day} de {spanish}"
+    return (
+        rng.choice(
+            (
+                f"{english} {day}, {year}",
+                f"{english} {ordinal}, {year}",
+                f"{day} {english} {year}",
+            )
+        ),
+        f"{day} de {spanish} de {year}",
+    )
 
 
 def time(rng: Random) -> Filling:
@@ -141,13 +213,23 @@ def time(rng: Random) -> Filling:
     if chance < 0.6:
         return alike(f"{rng.choice((hour, hour + 11))}:{minute:02d}")
     if chance < 0.8 and hour < 12:
-        return f"{hour}:{minute:02d}{rng.choice((' pm', ' p.m.', 'pm', ' PM'))}", f"{hour + 12}:{minute:02d}"
+        return (
+            f"{hour}:{minute:02d}{rng.choice((' pm', ' p.m.', 'pm', ' PM'))}",
+            f"{hour + 12}:{minute:02d}",
+        )
     return alike(f"{hour:02d}:{minute:02d}")
 
 
 def figures(shape: str, rng: Random) -> str:
     """Put a digit for each # of a shape, a capital for each @."""
-    return "".join(rng.choice(digits) if c == "#" else rng.choice(ascii_uppercase) if c == "@" else c for c in shape)
+    return "".join(
+        rng.choice(digits)
+        if c == "#"
+        else rng.choice(ascii_uppercase)
+        if c == "@"
+        else c
+        for c in shape
+    )
 
 
 def code(rng: Random) -> Filling:
@@ -165,36 +247,85 @@ def formula(rng: Random) -> Filling:
     b = rng.randint(0, 20)
     c = rng.randint(2, 9)
     x, y, z = rng.sample("abcfkmnpqtuvwxyz", 3)
-    return alike(rng.choice(LISTS["formulas"]).format(a=a, b=b, c=c, x=x, y=y, z=z, sum=a + b, difference=a - b,
-                                                      product=a * b, square=a * a))
+    return alike(
+        rng.choice(LISTS["formulas"]).format(
+            a=a,
+            b=b,
+            c=c,
+            x=x,
+            y=y,
+            z=z,
+            sum=a + b,
+            difference=a - b,
+            product=a * b,
+            square=a * a,
+        )
+    )
 
 
 def foreign(rng: Random) -> Filling:
     if rng.random() < 0.5:
         return alike(one("foreign", rng))
     first, last = rng.choice(SCRIPTS)
-    return alike("".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, 6))))
+    return alike(
+        "".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, 6)))
+    )
 
 
 MADE: dict[str, Callable[[Random], str]] = {
-    "surname": surname, "initial": lambda rng: rng.choice(ascii_uppercase), "letters": partial(plain, "word"),
-    "forename": partial(plain, "first"), "part": partial(plain, "owner")}
+    "surname": surname,
+    "initial": lambda rng: rng.choice(ascii_uppercase),
+    "letters": partial(plain, "word"),
+    "forename": partial(plain, "first"),
+    "part": partial(plain, "owner"),
+}
 FILLINGS: dict[str, Callable[[Random], Filling]] = {
-    **{name: partial(copied, name) for name in (
-        "person", "place", "brand", "password", "email", "url", "file", "version", "software", "command", "hashtag",
-        "language", "year", "handle")},
-    "mtitled": partial(titled, "male"), "ftitled": partial(titled, "female"), "number": number,
-    "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))), "decimal": decimals, "money": money,
-    "percent": percent, "degrees": degrees, "measure": measure, "date": date, "time": time, "code": code,
-    "phone": lambda rng: alike(figures(one("phones", rng), rng)), "formula": formula, "foreign": foreign,
-    "emoji": lambda rng: alike(chr(rng.choice(EMOJI))), "score": lambda rng: alike(figures("#-#", rng)),
-    "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng))}
+    **{
+        name: partial(copied, name)
+        for name in (
+            "person",
+            "place",
+            "brand",
+            "password",
+            "email",
+            "url",
+            "file",
+            "version",
+            "software",
+            "command",
+            "hashtag",
+            "language",
+            "year",
+            "handle",
+        )
+    },
+    "mtitled": partial(titled, "male"),
+    "ftitled": partial(titled, "female"),
+    "number": number,
+    "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
+    "decimal": decimals,
+    "money": money,
+    "percent": percent,
+    "degrees": degrees,
+    "measure": measure,
+    "date": date,
+    "time": time,
+    "code": code,
+    "phone": lambda rng: alike(figures(one("phones", rng), rng)),
+    "formula": formula,
+    "foreign": foreign,
+    "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
+    "score": lambda rng: alike(figures("#-#", rng)),
+    "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng)),
+}
 
 
 @cache
 def carriers() -> list[tuple[str, str]]:
     """Read the sentences with slots: English and Spanish."""
-    rows = (line.split("\t") for line in CARRIERS.read_text(encoding="utf-8").splitlines())
+    rows = (
+        line.split("\t") for line in CARRIERS.read_text(encoding="utf-8").splitlines()
+    )
     return [(english, spanish) for english, spanish in rows]
 
 
@@ -207,7 +338,14 @@ def draw(rng: Random) -> tuple[str, str]:
     """Draw a pair: mostly a sentence with its slots filled, else what fills one, alone."""
     if rng.random() < BARE:
         english, spanish = FILLINGS[rng.choice([*FILLINGS])](rng)
-        return english, spanish[0].upper() + spanish[1:] if english[0].isupper() else spanish
-    english, spanish = rng.choice(foreign_carriers() if rng.random() < FOREIGN else carriers())
+        return english, spanish[0].upper() + spanish[1:] if english[
+            0
+        ].isupper() else spanish
+    english, spanish = rng.choice(
+        foreign_carriers() if rng.random() < FOREIGN else carriers()
+    )
     slots = {match[0]: FILLINGS[match[1]](rng) for match in SLOT.finditer(english)}
-    return (SLOT.sub(lambda match: slots[match[0]][0], english), SLOT.sub(lambda match: slots[match[0]][1], spanish))
+    return (
+        SLOT.sub(lambda match: slots[match[0]][0], english),
+        SLOT.sub(lambda match: slots[match[0]][1], spanish),
+    )

@@ -36,25 +36,40 @@ class Ranked(NamedTuple):
 
 
 Item = TypeVar("Item")
-WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
+# pairs that are shuffled, split into pieces and sorted by length at a time
+WINDOW = 20_000
 MOST_CAPITALS = 60  # characters of a sentence that is written in capitals
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
-SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
-IN_TEST = "in-test"  # the mark of a pair that is kept though it shares a sentence with a test
-RANKED = 4  # hypotheses of a beam, the first; those that follow are seldom probable, and cost as much
-ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
+# times that a name is written small, to one that it stands on both sides of a pair
+SELDOM = 0.02
+# the mark of a pair that is kept though it shares a sentence with a test
+IN_TEST = "in-test"
+# hypotheses of a beam, the first; those that follow are seldom probable, and cost as much
+RANKED = 4
+# the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
+ENTRY = "entry"
 
 
 def read_lines(path: Path) -> list[str]:
     """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
-    with refusing((lzma.LZMAError, UnicodeDecodeError), lambda error: (
-            ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again"))):
-        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    with refusing(
+        (lzma.LZMAError, UnicodeDecodeError),
+        lambda error: ValueError(
+            f"{path} is not readable as UTF-8 text ({error}); fetch or write it again"
+        ),
+    ):
+        content = (
+            lzma.decompress(path.read_bytes())
+            if path.suffix == ".xz"
+            else path.read_bytes()
+        )
         return content.decode("utf-8-sig").split("\n")
 
 
-def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list[list[str]]:
+def read_columns(
+    path: Path, first: str, one: str, many: str, form: str
+) -> list[list[str]]:
     """Read the columns of a .tsv or .tsv.xz file, two at least, none of these two empty.
 
     first: a pattern of the first column. one, many, form: what a line holds, for the messages. Raises
@@ -66,7 +81,9 @@ def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list
         if len(columns) >= 2 and re.fullmatch(first, columns[0]) and columns[1]:
             rows.append(columns)
         elif line.strip():
-            raise ValueError(f"line {number} of {path} is not {one}; write {form}: {line[:60]!r}")
+            raise ValueError(
+                f"line {number} of {path} is not {one}; write {form}: {line[:60]!r}"
+            )
     if not rows:
         raise ValueError(f"{path} holds no {many}; write one a line: {form}")
     return rows
@@ -75,8 +92,13 @@ def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list
 def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
     """Read sentence pairs, English TAB Spanish, with their third column, which is empty where a line has none. Raises
     as `read_columns` does."""
-    rows = read_columns(path, ".+", "a pair", "sentence pairs", "English, a tab, Spanish")
-    return [(english, spanish, mark) for english, spanish, mark, *_ in ((*row, "") for row in rows)]
+    rows = read_columns(
+        path, ".+", "a pair", "sentence pairs", "English, a tab, Spanish"
+    )
+    return [
+        (english, spanish, mark)
+        for english, spanish, mark, *_ in ((*row, "") for row in rows)
+    ]
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -88,48 +110,91 @@ def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
     """Read hypotheses: source TAB hypothesis TAB nearness, 0 to 100, RANKED lines one after the other for each source.
     Those of one source that all cost the same are left out. Raises as `read_columns` does, and ValueError where a line
     has no nearness or none are left."""
-    rows = read_columns(path, ".+", "a hypothesis", "hypotheses", "a sentence, a tab, a translation, a tab, 0 to 100")
-    groups = ([*islice(group, RANKED)] for _, group in groupby(rows, key=lambda row: row[0]))
-    with refusing((IndexError, ValueError), lambda error: ValueError(
+    rows = read_columns(
+        path,
+        ".+",
+        "a hypothesis",
+        "hypotheses",
+        "a sentence, a tab, a translation, a tab, 0 to 100",
+    )
+    groups = (
+        [*islice(group, RANKED)] for _, group in groupby(rows, key=lambda row: row[0])
+    )
+    with refusing(
+        (IndexError, ValueError),
+        lambda error: ValueError(
             f"{path} has a line without its nearness, 0 to 100; make it by “python -m research data nearest "
-            "--ranked”")):
-        ranked = [(group, [1 - float(row[2]) / 100 for row in group]) for group in groups if len(group) == RANKED]
+            "--ranked”"
+        ),
+    ):
+        ranked = [
+            (group, [1 - float(row[2]) / 100 for row in group])
+            for group in groups
+            if len(group) == RANKED
+        ]
         if not all(0 <= cost <= 1 for _, costs in ranked for cost in costs):
             raise ValueError
-    found = [Ranked(tokenizer.encode(group[0][0]), [tokenizer.encode(row[1]) for row in group], costs)
-             for group, costs in ranked if max(costs) > min(costs)]
+    found = [
+        Ranked(
+            tokenizer.encode(group[0][0]),
+            [tokenizer.encode(row[1]) for row in group],
+            costs,
+        )
+        for group, costs in ranked
+        if max(costs) > min(costs)
+    ]
     if not found:
-        raise ValueError(f"{path} has no sentence with {RANKED} hypotheses of unlike nearness; make it of more text")
+        raise ValueError(
+            f"{path} has no sentence with {RANKED} hypotheses of unlike nearness; make it of more text"
+        )
     return found
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
     """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is there."""
-    return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
+    return next(
+        (
+            p
+            for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz")
+            if p.is_file()
+        ),
+        None,
+    )
 
 
-def needed_file(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
+def needed_file(
+    folder: Path, name: str, data: str, line: str, kind: str = "tsv"
+) -> Path:
     """Return the path of a file of training data; raises UserError where it is not there.
 
     data: the command that fetches it, python -m research data … line: the form of its lines, for the message.
     """
     path = data_file(folder, name, kind)
     if path is None:
-        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m "
-                        f"research data {data} --out {folder}”, or write {line} on each line.")
+        raise UserError(
+            f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m "
+            f"research data {data} --out {folder}”, or write {line} on each line."
+        )
     return path
 
 
 def key(sentence: str) -> str:
     """Reduce a sentence to its letters and digits without case: equal for sentences that differ in nothing else."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold()) or sentence
+    return (
+        re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold())
+        or sentence
+    )
 
 
 def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share neither their English nor their Spanish with `excluded`, by `key`."""
     english = {key(pair[0]) for pair in excluded}
     spanish = {key(pair[1]) for pair in excluded}
-    return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
+    return [
+        pair
+        for pair in pairs
+        if key(pair[0]) not in english and key(pair[1]) not in spanish
+    ]
 
 
 def turned(pairs: Iterable[Pair]) -> list[Pair]:
@@ -139,13 +204,13 @@ def turned(pairs: Iterable[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Roughening:
-    """How often (0 to 1) a sentence is changed as if typed in haste; its translation stays as it is, but for capitals.
-    """
+    """How often (0 to 1) a sentence is changed as if typed in haste; its translation stays as it is, but for capitals."""
 
     lower: float = 0.25  # all in lower case
     no_stop: float = 0.25  # punctuation at its ends left out
     no_apostrophe: float = 0.08  # dont, im; in Spanish accents: esta, tu
-    contraction: float = 0.15  # "I am" to "I'm" and the other way round; in Spanish ¿ and ¡ left out
+    # "I am" to "I'm" and the other way round; in Spanish ¿ and ¡ left out
+    contraction: float = 0.15
     slip: float = 0.05  # one letter swapped, doubled or lost
     join: float = 0.15  # two or three pairs in a row become one, for length
     capitals: float = 0.03  # all in capitals, and so is the translation
@@ -154,7 +219,11 @@ class Roughening:
 NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SHORTENED = [both.split("|") for both in LISTS["shortened"]]
 CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in SHORTENED]
-EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in LISTS["expanded"]]
+EXPANSIONS = [
+    (re.compile(rf"\b{short}\b", re.I), full)
+    for full, short in SHORTENED
+    if short in LISTS["expanded"]
+]
 OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
 UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
@@ -172,12 +241,17 @@ def _like(new: str, old: re.Match[str]) -> str:
 
 def slip(text: str, rng: random.Random) -> str:
     """Make one slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
-    inner = [i for i in range(1, len(text) - 1) if text[i - 1:i + 2].isalpha()]
+    inner = [i for i in range(1, len(text) - 1) if text[i - 1 : i + 2].isalpha()]
     if not inner:
         return text
     i = rng.choice(inner)
-    return rng.choice((text[:i] + text[i + 1] + text[i] + text[i + 2:], text[:i] + text[i + 1:],
-                       text[:i] + text[i] + text[i:]))
+    return rng.choice(
+        (
+            text[:i] + text[i + 1] + text[i] + text[i + 2 :],
+            text[:i] + text[i + 1 :],
+            text[:i] + text[i] + text[i:],
+        )
+    )
 
 
 def plain(text: str) -> str:
@@ -185,12 +259,22 @@ def plain(text: str) -> str:
     return text.lower().rstrip(" .!?…").lstrip("¿¡")
 
 
-def roughen(text: str, how: Roughening, rng: random.Random, spanish: bool = False) -> str:
+def roughen(
+    text: str, how: Roughening, rng: random.Random, spanish: bool = False
+) -> str:
     """Change a sentence as somebody may type it, by chance."""
     if rng.random() < how.contraction:
-        text = text.translate(OPENED) if spanish else _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
+        text = (
+            text.translate(OPENED)
+            if spanish
+            else _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
+        )
     if rng.random() < how.no_apostrophe:
-        text = text.translate(UNACCENTED) if spanish else text.replace("'", "").replace("’", "")
+        text = (
+            text.translate(UNACCENTED)
+            if spanish
+            else text.replace("'", "").replace("’", "")
+        )
     if rng.random() < how.slip:
         text = slip(text, rng)
     if rng.random() < how.no_stop:
@@ -200,7 +284,9 @@ def roughen(text: str, how: Roughening, rng: random.Random, spanish: bool = Fals
     return text
 
 
-def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300) -> Iterator[Pair]:
+def join(
+    pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300
+) -> Iterator[Pair]:
     """Yield pairs, some joined two or three in one; no joined English gets longer than `longest` characters."""
     waiting = iter(pairs)
     for english, spanish in waiting:
@@ -228,7 +314,11 @@ def dress(entry: Pair, rng: random.Random) -> Pair:
     if not english[0].islower() or not english[-1].isalnum():
         if chance > 0.3 or not english[-1].isalnum() or not spanish[1:].islower():
             return entry
-        return english.lower(), spanish.lower() if " " in english and " " in spanish else spanish  # a title, or Spain
+        # a title, or Spain
+        return (
+            english.lower(),
+            spanish.lower() if " " in english and " " in spanish else spanish,
+        )
     if chance < 0.65:
         english, spanish = (side[0].upper() + side[1:] for side in entry)
     if 0.45 < chance < 0.75:
@@ -243,12 +333,17 @@ def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item
     return [*items] * whole + rng.sample(items, rest)
 
 
-def packed(rows: Iterable[Item], most: int, lengths: Callable[[Item], tuple[int, int]], rng: random.Random
-           ) -> list[list[Item]]:
+def packed(
+    rows: Iterable[Item],
+    most: int,
+    lengths: Callable[[Item], tuple[int, int]],
+    rng: random.Random,
+) -> list[list[Item]]:
     """Pack rows of similar length into batches of at most `most` pieces, padding included, in an order that is drawn.
     lengths: the pieces of a row's source, and of its target or of all its targets."""
     batches: list[list[Item]] = []
-    sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
+    # pieces of the longest source so far; the rows come with ever longer targets
+    sources = 0
     for row in sorted(rows, key=lambda row: lengths(row)[::-1]):
         source, target = lengths(row)
         sources = max(sources, source)
@@ -274,10 +369,17 @@ class Names:
         small: Counter[str] = Counter()
         for english, spanish in pairs:
             words = {*WORD.findall(english)}
-            alike.update(word for word in words.intersection(WORD.findall(spanish))
-                         if len(word) > 2 and word[0].isupper() and word[1:].islower())
+            alike.update(
+                word
+                for word in words.intersection(WORD.findall(spanish))
+                if len(word) > 2 and word[0].isupper() and word[1:].islower()
+            )
             small.update(word for word in words if word.islower())
-        self.names = sorted(name for name, times in alike.items() if small[name.lower()] <= SELDOM * times)
+        self.names = sorted(
+            name
+            for name, times in alike.items()
+            if small[name.lower()] <= SELDOM * times
+        )
         self._known = {*self.names}
         self._in_a = [name for name in self.names if name.endswith("a")]
 
@@ -290,7 +392,10 @@ class Names:
             return surname(rng)
         if chance < 0.5:
             other = rng.choice(self.names)
-            new = other[:rng.randint(2, len(other))] + new[rng.randint(1, len(new) - 1):]
+            new = (
+                other[: rng.randint(2, len(other))]
+                + new[rng.randint(1, len(new) - 1) :]
+            )
         return new
 
     def exchange(self, pair: Pair, rng: random.Random) -> Pair:
@@ -299,7 +404,10 @@ class Names:
         new = {name: self.draw(name, rng) for name in sorted(on_both)}
         if not new:
             return pair
-        english, spanish = (WORD.sub(lambda word: new.get(word[0], word[0]), sentence) for sentence in pair)
+        english, spanish = (
+            WORD.sub(lambda word: new.get(word[0], word[0]), sentence)
+            for sentence in pair
+        )
         return english, spanish
 
 
@@ -312,26 +420,52 @@ class Packer:
     options: BatchOptions
     roughening: Roughening
 
-    def __call__(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
+    def __call__(
+        self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str
+    ) -> list[list[Ids]]:
         """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
         length together."""
         rng = random.Random(seed)
         reverse = self.options.reverse
         rows = []
         if self.options.names:
-            pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
+            pairs = [
+                self.names.exchange(pair, rng)
+                if rng.random() < self.options.names
+                else pair
+                for pair in pairs
+            ]
         if reverse:
             pairs, finished = turned(pairs), turned(finished)
-        joined = ((roughen(source, self.roughening, rng, reverse), target)
-                  for source, target in join(pairs, self.roughening, rng))
-        in_capitals = ((source.upper(), target.upper()) if rng.random() < self.roughening.capitals
-                       and len(source) <= MOST_CAPITALS else (source, target) for source, target in joined)
+        joined = (
+            (roughen(source, self.roughening, rng, reverse), target)
+            for source, target in join(pairs, self.roughening, rng)
+        )
+        in_capitals = (
+            (source.upper(), target.upper())
+            if rng.random() < self.roughening.capitals and len(source) <= MOST_CAPITALS
+            else (source, target)
+            for source, target in joined
+        )
         for pair in chain(in_capitals, finished):
-            source, target = (self.tokenizer.encode(side, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
-                              for side in pair)
-            if source and target and max(len(source), len(target)) < self.options.max_pieces:
+            source, target = (
+                self.tokenizer.encode(
+                    side, sampling=0.2 if rng.random() < self.options.sampled else 0.0
+                )
+                for side in pair
+            )
+            if (
+                source
+                and target
+                and max(len(source), len(target)) < self.options.max_pieces
+            ):
                 rows.append((source, target))
-        return packed(rows, self.options.batch_tokens, lambda row: (len(row[0]) + 1, len(row[1]) + 1), rng)
+        return packed(
+            rows,
+            self.options.batch_tokens,
+            lambda row: (len(row[0]) + 1, len(row[1]) + 1),
+            rng,
+        )
 
 
 class TranslationBatches:
@@ -340,9 +474,19 @@ class TranslationBatches:
     (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
     """
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
-                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), ranked: Sequence[Ranked] = (), *,
-                 options: BatchOptions, roughening: Roughening | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        pairs: Sequence[Pair],
+        extra: Sequence[Pair] = (),
+        written: Sequence[Pair] = (),
+        entries: Sequence[Pair] = (),
+        ranked: Sequence[Ranked] = (),
+        *,
+        options: BatchOptions,
+        roughening: Roughening | None = None,
+        seed: int = 0,
+    ) -> None:
         """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
         dictionary, which are dressed by chance and neither roughened nor joined. Of the ranked, if there are any, each
         batch has some beside its pairs, as many pieces again. Raises ValueError for wrong options.
@@ -353,37 +497,67 @@ class TranslationBatches:
         self.entries = entries
         self.options = options
         self.seed = seed
-        self.ranked = [one for one in ranked if max(map(len, (one.source, *one.hypotheses))) < options.max_pieces]
-        self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
+        self.ranked = [
+            one
+            for one in ranked
+            if max(map(len, (one.source, *one.hypotheses))) < options.max_pieces
+        ]
+        self.phrases = [
+            pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS
+        ]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         names = Names([*pairs, *extra, *written] if options.names else ())
         self.pack = Packer(tokenizer, names, options, roughening or Roughening())
-        self.ahead: Executor = ThreadPoolExecutor(1)  # makes the next windows ready while one is trained on
+        # makes the next windows ready while one is trained on
+        self.ahead: Executor = ThreadPoolExecutor(1)
         if options.workers:
-            self.ahead = ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"))
+            self.ahead = ProcessPoolExecutor(
+                options.workers, multiprocessing.get_context("spawn")
+            )
 
     def _ranked(self, rng: random.Random) -> Iterator[list[Ranked]]:
         """Yield the ranked of similar length, batch by batch, without end."""
         while True:
             order = rng.sample(self.ranked, len(self.ranked))
             for first in range(0, len(order), WINDOW):
-                yield from packed(order[first:first + WINDOW], self.options.batch_tokens, lambda one: (
-                    len(one.source) + 1, RANKED * (max(map(len, one.hypotheses)) + 1)), rng)
+                yield from packed(
+                    order[first : first + WINDOW],
+                    self.options.batch_tokens,
+                    lambda one: (
+                        len(one.source) + 1,
+                        RANKED * (max(map(len, one.hypotheses)) + 1),
+                    ),
+                    rng,
+                )
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids | Ranked]]:
         """Yield the batches of one epoch without the first `skip`: `Ids`, and after them some of the ranked."""
-        ranked = islice(self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None)
+        ranked = islice(
+            self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None
+        )
         rng = random.Random(f"{self.seed} {number}")
         how = self.options
-        pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
-                 *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
+        pairs = [
+            *self.pairs,
+            *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
+            *repeat(self.written, how.written_weight, rng),
+            *repeat(self.phrases, how.phrase_weight, rng),
+        ]
         rng.shuffle(pairs)
-        finished = [dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)]
+        finished = [
+            dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)
+        ]
         finished += [draw_copied(rng) for _ in range(round(how.copied * len(pairs)))]
         rng.shuffle(finished)
         count = -(-len(pairs) // WINDOW)
-        windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
-        ready = (self.ahead.submit(self.pack, *window, f"{self.seed} {number} {i}") for i, window in enumerate(windows))
+        windows = [
+            (pairs[i * WINDOW : (i + 1) * WINDOW], finished[i::count])
+            for i in range(count)
+        ]
+        ready = (
+            self.ahead.submit(self.pack, *window, f"{self.seed} {number} {i}")
+            for i, window in enumerate(windows)
+        )
         coming = deque(islice(ready, 1 + how.workers))
         while coming:
             batches = coming.popleft().result()

@@ -20,7 +20,9 @@ from xformer.ui.server import gradio_private
 log = logging.getLogger(__name__)
 
 
-def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService | None) -> None:
+def publish(
+    demo: gr.Blocks, service: TranslationService, reader: ReviewService | None
+) -> None:
     """Offer `translate`, `explain` and, where there is a classifier, `classify`; called inside the Blocks."""
 
     def translate(text: str, beam: int = 5, n_best: int = 1) -> dict[str, Any]:
@@ -39,7 +41,9 @@ def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService 
             raise UserError(Message.of("error_beam", beam=beam, most=BEAM.most))
         return service.translate(text, Options(beam=beam, n_best=n_best)).to_json()
 
-    def explain(text: str, target: str = "", stack: str = "cross", layer: int = 0, head: int = 0) -> dict[str, Any]:
+    def explain(
+        text: str, target: str = "", stack: str = "cross", layer: int = 0, head: int = 0
+    ) -> dict[str, Any]:
         """Show what one attention head of the translation model looks at.
 
         Args:
@@ -55,15 +59,31 @@ def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService 
             the "checkpoint", "stack", "layer" and "head" that they are of.
         """
         stack = of_model.STACK.read("stack", str(stack))
-        layers, heads = (kind(service, {"stack": stack}) for kind in (of_model.layer_of, of_model.head_of))
-        where = Head(stack, layers.read("layer", str(layer or layers.default)),
-                     heads.read("head", str(head or heads.default)))
+        layers, heads = (
+            kind(service, {"stack": stack})
+            for kind in (of_model.layer_of, of_model.head_of)
+        )
+        where = Head(
+            stack,
+            layers.read("layer", str(layer or layers.default)),
+            heads.read("head", str(head or heads.default)),
+        )
         trace = service.explain(text, target or None)
         maps = trace.of(stack)
-        return {"checkpoint": {"name": service.info.name, "identity": service.info.identity}, **where._asdict(),
-                "queries": list(maps.asks), "predicts": list(maps.predicted), "keys": list(maps.seen),
-                "probabilities": maps.probabilities[where.layer - 1, where.head - 1].round(6).tolist(),
-                "log_probs": list(trace.log_probs)}
+        return {
+            "checkpoint": {
+                "name": service.info.name,
+                "identity": service.info.identity,
+            },
+            **where._asdict(),
+            "queries": list(maps.asks),
+            "predicts": list(maps.predicted),
+            "keys": list(maps.seen),
+            "probabilities": maps.probabilities[where.layer - 1, where.head - 1]
+            .round(6)
+            .tolist(),
+            "log_probs": list(trace.log_probs),
+        }
 
     def classify(text: str) -> dict[str, Any]:
         """Tell whether an English review is positive or negative.
@@ -78,27 +98,37 @@ def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService 
         assert reader is not None
         return reader.classify([text])[0].to_json()
 
-    endpoints: list[Callable[..., Any]] = [translate, explain, *([classify] if reader is not None else [])]
+    endpoints: list[Callable[..., Any]] = [
+        translate,
+        explain,
+        *([classify] if reader is not None else []),
+    ]
     for endpoint in endpoints:
         gradio_private.publish(demo, endpoint, told(endpoint))
 
 
 def told(ask: Callable[..., Any]) -> Callable[..., Any]:
-    """Check the arguments of an endpoint, and answer what goes wrong with one sentence that says nothing of the inside.
-    """
+    """Check the arguments of an endpoint, and answer what goes wrong with one sentence that says nothing of the inside."""
     kinds = {"str": (str, "a text"), "int": (int, "a whole number")}
 
     @wraps(ask)
     def asked(*values: Any) -> Any:
         try:
-            for (name, parameter), value in zip(signature(ask).parameters.items(), values, strict=False):
+            for (name, parameter), value in zip(
+                signature(ask).parameters.items(), values, strict=False
+            ):
                 kind, called = kinds[parameter.annotation]
                 if not isinstance(value, kind) or isinstance(value, bool):
-                    raise ValueError(f"{name} is {str(value)[:40]!r}; it must be {called}")
+                    raise ValueError(
+                        f"{name} is {str(value)[:40]!r}; it must be {called}"
+                    )
             return ask(*values)
         except (UserError, ValueError) as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
             log.exception("a request failed")
-            raise gr.Error(ENGLISH.say("error_unexpected"), print_exception=False) from None
+            raise gr.Error(
+                ENGLISH.say("error_unexpected"), print_exception=False
+            ) from None
+
     return asked

@@ -32,29 +32,50 @@ from xformer.serve.connections import GRACE, Patient, handle_exit
 from xformer.strings import ENGLISH
 
 # Of what types the values of components can be; of others, Gradio's own check is enough.
-KINDS: dict[type, Any] = {gr.Textbox: (str, int, float), gr.Checkbox: bool, gr.Number: (int, float),
-                          gr.Slider: (int, float), gr.Dataset: int}
-LARGEST = 2 ** 53  # number of a component: beyond it JavaScript has no whole numbers, and JSON as Gradio writes it none
+KINDS: dict[type, Any] = {
+    gr.Textbox: (str, int, float),
+    gr.Checkbox: bool,
+    gr.Number: (int, float),
+    gr.Slider: (int, float),
+    gr.Dataset: int,
+}
+# number of a component: beyond it JavaScript has no whole numbers, and JSON as Gradio writes it none
+LARGEST = 2**53
 log = logging.getLogger(__name__)
-TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
+# the oldest and the newest minor version; requirements.txt takes no other
+TRIED = ("6.31", "6.31")
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
 # any client that asks, recordings, an editor, a monitor.
-CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
-                    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
-                    re.IGNORECASE)
-CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
-JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
+CLOSED = re.compile(
+    r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
+    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
+    re.IGNORECASE,
+)
+# an answer of the API: the id of the call
+CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")
+# something to be computed, as JSON
+JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")
 LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
-SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
-ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
-LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
-LATE = GRACE - 1  # seconds after which a server that is to end refuses what is still computed
-PAUSES = 0.02, 0.1  # seconds between two looks for requests in the queue, and for how far they are
-MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
-END = b'data: {"msg":"close_stream"'  # how the last event of a stream of a page's answers begins
-RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
-REFUSED = "xformer.refused"  # in the scope of a request whose values its listener cannot read
-JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
+# a page that is open: its session
+SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")
+# what ends others' requests, and Gradio lets all do
+ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")
+# characters of the name of a session; Gradio's own have 11, those of its clients 36
+LONGEST_NAME = 64
+# seconds after which a server that is to end refuses what is still computed
+LATE = GRACE - 1
+# seconds between two looks for requests in the queue, and for how far they are
+PAUSES = 0.02, 0.1
+# answers that wait for a connection to take them: half a minute of a run that is watched
+MOST_UNREAD = 64
+# how the last event of a stream of a page's answers begins
+END = b'data: {"msg":"close_stream"'
+# in the scope of a request: the list whose sum is the bytes of its body
+RECEIVED = "xformer.received"
+# in the scope of a request whose values its listener cannot read
+REFUSED = "xformer.refused"
+# in the scope of a request that has joined the queue: its session
+JOINED = "xformer.joined"
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it:
 # - in the tree of components two searches, of which one visited 64,252 components for a click that sets 250 and
 #   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
@@ -67,27 +88,72 @@ JOINED = "xformer.joined"  # in the scope of a request that has joined the queue
 #   moving squares, which ran for three seconds more;
 # - in a dropdown, the labels of choices: an error where fewer come while its list is open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
-REPLACED = {"core": (
-    (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
-                r"\3\.children\)\{let \3=\2\(\5,\4\);if\(\3\)return \3\}return null\}"), r"\1return lookUp(\3,\4)}"),
-    (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
-                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);"),
-    (re.compile(r"(constructor\(\w,\w,(\w),\w,(\w),\w,(\w)\)\{)(this\.ready=new Promise)"),
-     r"\1\4=attend(\3,\4,\2);\5")),
-            "Blocks": (
-    (re.compile(r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"),
-     r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4"),),
-            "index": (
-    (re.compile(r"(function \w+\((\w),(\w)\)\{return )(\3\.forEach\(\(\[\w,\w,\w\]\)=>\{\2=)"),
-     r"\1\2=\3.length?structuredClone(\2):\2,\4"),),
-            "statustracker": (
-    (re.compile(r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)", re.DOTALL), r"\1\2&&"),
-    (re.compile(r"(async function (\w)\(\)\{)(await .{,20}?\b(\w)\.set\(\[125,140\]\),(\w)\.set\(.{,20}?\]\)),"
+REPLACED = {
+    "core": (
+        (
+            re.compile(
+                r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
+                r"\3\.children\)\{let \3=\2\(\5,\4\);if\(\3\)return \3\}return null\}"
+            ),
+            r"\1return lookUp(\3,\4)}",
+        ),
+        (
+            re.compile(
+                r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
+                r"\.filter\(Boolean\);"
+            ),
+            r"\1eventsOf(\2.id,\3);",
+        ),
+        (
+            re.compile(
+                r"(constructor\(\w,\w,(\w),\w,(\w),\w,(\w)\)\{)(this\.ready=new Promise)"
+            ),
+            r"\1\4=attend(\3,\4,\2);\5",
+        ),
+    ),
+    "Blocks": (
+        (
+            re.compile(
+                r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"
+            ),
+            r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4",
+        ),
+    ),
+    "index": (
+        (
+            re.compile(
+                r"(function \w+\((\w),(\w)\)\{return )(\3\.forEach\(\(\[\w,\w,\w\]\)=>\{\2=)"
+            ),
+            r"\1\2=\3.length?structuredClone(\2):\2,\4",
+        ),
+    ),
+    "statustracker": (
+        (
+            re.compile(
+                r"(,(\w+),(\w+)=!1,.*\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)",
+                re.DOTALL,
+            ),
+            r"\1\2&&",
+        ),
+        (
+            re.compile(
+                r"(async function (\w)\(\)\{)(await .{,20}?\b(\w)\.set\(\[125,140\]\),(\w)\.set\(.{,20}?\]\)),"
                 r"(await .{,60}?\]\)),(await .{,60}?\]\)),(await .{,60}?\]\))(\}async function (\w)\(\)\{await "
-                r"\2\(\),(\w\(\w\)\|\|)\10\(\)\}.{,120}?\(\(\)=>\(\w\(\),\(\)=>\{\w\(\w,!0\))"),
-     r"\1\11\3,\11\6,\11\7,\11\8\9,[\4,\5].map(one=>one.set([0,0],{hard:!0}))"),),
-            "Index": (
-    (re.compile(r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)", re.DOTALL), r"\1?.\2?.\3"),)}
+                r"\2\(\),(\w\(\w\)\|\|)\10\(\)\}.{,120}?\(\(\)=>\(\w\(\),\(\)=>\{\w\(\w,!0\))"
+            ),
+            r"\1\11\3,\11\6,\11\7,\11\8\9,[\4,\5].map(one=>one.set([0,0],{hard:!0}))",
+        ),
+    ),
+    "Index": (
+        (
+            re.compile(
+                r"(\w\.choices\[\w\(\w\)\])(\[0\]\).{,400}?\$\{\1)(\[0\]\?\?)",
+                re.DOTALL,
+            ),
+            r"\1?.\2?.\3",
+        ),
+    ),
+}
 
 # Gradio counts each call in a table and computes the whole table again after each call: 11 ms of a core with 100
 # calls in it, 23 with 10,000. It serves only the monitoring page, which is off.
@@ -111,7 +177,9 @@ for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
 # Do not note what every component of a page was set to, its pictures among them: only deep links read that, which
 # `CLOSED` closes. Gradio has no public way to leave it: `deep_link` is an option of gr.Interface only. An opened page
 # keeps 4.2 MB without this and `keep_little`, 1.6 without this, and 0.7 with both.
-state_holder.SessionState.config_values = property(lambda state: {}, lambda state, values: None)  # type: ignore
+state_holder.SessionState.config_values = property(
+    lambda state: {}, lambda state, values: None
+)  # type: ignore
 for _note in ("_update_config", "_update_value_in_config"):
     setattr(state_holder.SessionState, _note, lambda *what: None)
 
@@ -129,38 +197,72 @@ def _strange(block: Any, value: Any, choices: Any = ()) -> bool:
     """
     is_menu = isinstance(block, gr.Dropdown)
     if value is None:  # a number that was emptied, or nothing chosen yet
-        stays = isinstance(block, gr.Radio) or is_menu and choices or (
-            isinstance(block, gr.Number) and not block.visible)
+        stays = (
+            isinstance(block, gr.Radio)
+            or is_menu
+            and choices
+            or (isinstance(block, gr.Number) and not block.visible)
+        )
         return isinstance(block, gr.Dataset) or bool(stays) and block.value is not None
-    kinds = next((kinds for kind, kinds in KINDS.items() if isinstance(block, kind)), object)
+    kinds = next(
+        (kinds for kind, kinds in KINDS.items() if isinstance(block, kind)), object
+    )
     if is_menu:
-        kinds = list if block.multiselect else str if block.allow_custom_value else (str, int, float)
-    return not isinstance(value, kinds) or isinstance(value, (int, float)) and not abs(value) <= LARGEST
+        kinds = (
+            list
+            if block.multiselect
+            else str
+            if block.allow_custom_value
+            else (str, int, float)
+        )
+    return (
+        not isinstance(value, kinds)
+        or isinstance(value, (int, float))
+        and not abs(value) <= LARGEST
+    )
 
 
 def _whole(value: Any) -> Any:
     """A text without halves of characters, which Gradio cannot send back; any other value as it is."""
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+    return (
+        value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if isinstance(value, str)
+        else value
+    )
 
 
 class Refused(gr.Error):
     """What a listener was called with is nothing that it can be called with."""
 
 
-async def _preprocess(blocks: gr.Blocks, block_fn: Any, inputs: list[Any], state: Any, *more: Any) -> Any:
+async def _preprocess(
+    blocks: gr.Blocks, block_fn: Any, inputs: list[Any], state: Any, *more: Any
+) -> Any:
     """Have Gradio read the inputs of a listener. What cannot be read is refused in a sentence, with one line in the log
     in place of dozens."""
     try:
         for block, value in zip(block_fn.inputs, inputs, strict=False):
-            now = state[block._id] if state is not None and block._id in state else block
-            if not block.stateful and _strange(block, value, getattr(now, "choices", ())):
+            now = (
+                state[block._id] if state is not None and block._id in state else block
+            )
+            if not block.stateful and _strange(
+                block, value, getattr(now, "choices", ())
+            ):
                 raise TypeError
-        given = ["" if value is None and isinstance(block, gr.Textbox) else _whole(value)
-                 for block, value in zip(block_fn.inputs, inputs, strict=False)]
+        given = [
+            "" if value is None and isinstance(block, gr.Textbox) else _whole(value)
+            for block, value in zip(block_fn.inputs, inputs, strict=False)
+        ]
         return await _read(blocks, block_fn, given, state, *more)
     except Exception as error:
-        log.warning("listener %s was called with what it cannot read: %s", block_fn._id, type(error).__name__)
-        raise Refused(ENGLISH.html("error_inputs", values=str(inputs)[:40]), print_exception=False) from None
+        log.warning(
+            "listener %s was called with what it cannot read: %s",
+            block_fn._id,
+            type(error).__name__,
+        )
+        raise Refused(
+            ENGLISH.html("error_inputs", values=str(inputs)[:40]), print_exception=False
+        ) from None
 
 
 async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -> Any:
@@ -205,7 +307,11 @@ async def _end(app: Any) -> None:
         return
     app.stop_event.set()
     queue = app.get_blocks()._queue
-    waiting = {event._id for one in queue.event_queue_per_concurrency_id.values() for event in one.queue}
+    waiting = {
+        event._id
+        for one in queue.event_queue_per_concurrency_id.values()
+        for event in one.queue
+    }
     for seconds in (0, LATE):
         await asyncio.sleep(seconds)
         for job in jobs(app):
@@ -223,7 +329,11 @@ def _event() -> Any:
     """In the thread of a handler: the event of Gradio that it answers; None outside an event."""
     blocks = LocalContext.blocks.get(None)
     event_id = LocalContext.event_id.get(None)
-    return blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
+    return (
+        blocks._queue.event_ids_to_events.get(event_id)
+        if blocks is not None and event_id is not None
+        else None
+    )
 
 
 def still_there() -> Callable[[], bool]:
@@ -240,6 +350,7 @@ def still_there() -> Callable[[], bool]:
     def there() -> bool:
         messages = blocks._queue.pending_messages_per_session.get(event.session_hash)
         return event.alive and (messages is None or messages.qsize() < MOST_UNREAD)
+
     return there
 
 
@@ -248,7 +359,10 @@ def visitor() -> tuple[str, str]:
     them only to a handler with an argument for them, and the guard of the models is asked deep below handlers."""
     event = _event()
     client = None if event is None else event.request.client
-    return "" if client is None else client.host, "" if event is None else event.session_hash
+    return (
+        "" if client is None else client.host,
+        "" if event is None else event.session_hash,
+    )
 
 
 def asked() -> tuple[str, float]:
@@ -261,7 +375,10 @@ def asked() -> tuple[str, float]:
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
     """Whether a request with these cookies may see the page: it asks for no password, or was given it. Gradio looks in
     its own routes only, and in none of `ENDING`."""
-    tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
+    tokens = (
+        cookies.get(f"{name}-{app.cookie_id}")
+        for name in ("access-token", "access-token-unsecure")
+    )
     return app.auth is None or any(token in app.tokens for token in tokens)
 
 
@@ -269,7 +386,11 @@ def served_at(app: Any) -> list[str]:
     """The addresses at which a page is served: its own, and that of a public link, which is not known before it is
     served. serve/hosts.py refuses all other names."""
     blocks = app.get_blocks()
-    return [address for address in (getattr(blocks, "local_url", None), blocks.share_url) if address]
+    return [
+        address
+        for address in (getattr(blocks, "local_url", None), blocks.share_url)
+        if address
+    ]
 
 
 def is_call(app: Any, name: str) -> bool:
@@ -278,8 +399,10 @@ def is_call(app: Any, name: str) -> bool:
     One that was dropped is none any more, though it may be computed still: Gradio's stream of its answers would fail.
     """
     queue = app.get_blocks()._queue
-    return any(name in calls and session in queue.pending_messages_per_session
-               for session, calls in list(queue.pending_event_ids_session.items()))
+    return any(
+        name in calls and session in queue.pending_messages_per_session
+        for session, calls in list(queue.pending_event_ids_session.items())
+    )
 
 
 def lost(app: Any, session: str) -> str | None:
@@ -331,10 +454,16 @@ def stay(demo: gr.Blocks) -> None:
 def jobs(app: Any) -> list[Job]:
     """List the requests that wait in Gradio's queue or are computed. Gradio limits their number, not their bytes, and
     computes those too that nobody listens to."""
-    return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
-                sum(event.request.scope.get(RECEIVED, ())), "" if event.request.client is None else
-                event.request.client.host)
-            for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
+    return [
+        Job(
+            event._id,
+            event.session_hash,
+            time.monotonic() - event.enqueue_time,
+            sum(event.request.scope.get(RECEIVED, ())),
+            "" if event.request.client is None else event.request.client.host,
+        )
+        for event in list(app.get_blocks()._queue.event_ids_to_events.values())
+    ]
 
 
 async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> None:
@@ -362,7 +491,11 @@ def _tell(app: Any, job: Job, refusal: str) -> bool:
     messages = app.get_blocks()._queue.pending_messages_per_session.get(job.session)
     if messages is None:
         return False
-    messages.put_nowait(ProcessCompletedMessage(event_id=job.id, output={"error": refusal}, success=False))
+    messages.put_nowait(
+        ProcessCompletedMessage(
+            event_id=job.id, output={"error": refusal}, success=False
+        )
+    )
     return True
 
 
@@ -382,7 +515,9 @@ def keep_little(app: Any) -> None:
     That is 190 ms of a core here, for a page of 2,150 components, and only for deep links, which `CLOSED` closes. Told
     that a page has no components, it notes only what changes, in 0.2 ms.
     """
-    app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
+    app.state_holder.blocks = SimpleNamespace(
+        default_config=app.get_blocks().default_config, blocks={}
+    )
 
 
 def sessions(app: Any) -> Iterator[tuple[str, Any]]:
@@ -404,8 +539,11 @@ def ended(app: Any, before: datetime.datetime) -> list[str]:
         called = session in queue.pending_event_ids_session.get(session, ())
         return state.is_closed or (called and session not in queue.event_ids_to_events)
 
-    return [session for session, state in list(holder.session_data.items())
-            if over(session, state) and holder.time_last_used.get(session, before) <= before]
+    return [
+        session
+        for session, state in list(holder.session_data.items())
+        if over(session, state) and holder.time_last_used.get(session, before) <= before
+    ]
 
 
 def forget(app: Any, session: str) -> None:
@@ -444,16 +582,25 @@ def quick_scripts(scripts: str) -> dict[str, str]:
     """
     changed = dict(map(_changed, REPLACED))
     tree = next(iter(changed))
-    imports = (f'import "{scripts}/gradio_stream.js";import {{attend}} from "{scripts}/gradio_answers.js";'
-               f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";')
+    imports = (
+        f'import "{scripts}/gradio_stream.js";import {{attend}} from "{scripts}/gradio_answers.js";'
+        f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
+    )
     return changed | {tree: imports + changed[tree]}
 
 
 def quick_page(scripts: str) -> list[Route]:
     """Serve `quick_scripts` in place of Gradio's; a version of Gradio that has others keeps its own."""
+
     def route(name: str, text: str) -> Route:
-        return Route(f"/assets/{name}", lambda request: Response(text, media_type="text/javascript",
-                                                                 headers={"Cache-Control": "max-age=86400"}))
+        return Route(
+            f"/assets/{name}",
+            lambda request: Response(
+                text,
+                media_type="text/javascript",
+                headers={"Cache-Control": "max-age=86400"},
+            ),
+        )
 
     try:
         return [route(*one) for one in quick_scripts(scripts).items()]
@@ -465,18 +612,27 @@ def hide_endpoints(demo: gr.Blocks) -> None:
     """Leave the description of the endpoints out of the page that asks for a password: Gradio would put it there."""
     describe = demo.get_api_info
     demo.get_api_info = (  # type: ignore[method-assign]
-        lambda all_endpoints=False, page=None: describe(all_endpoints, None if page is None else "none"))
+        lambda all_endpoints=False, page=None: describe(
+            all_endpoints, None if page is None else "none"
+        )
+    )
 
 
-def publish(demo: gr.Blocks, described: Callable[..., Any], called: Callable[..., Any]) -> None:
+def publish(
+    demo: gr.Blocks, described: Callable[..., Any], called: Callable[..., Any]
+) -> None:
     """Offer a function as an endpoint named like it, called inside the Blocks; its docstring tells what it takes.
 
     described: the function with its docstring. called: what is called for it. Gradio itself tells only clients of MCP
     what the docstring says of each argument; here all are told (docs/upstream/api.md).
     """
     description, arguments, returns = get_function_description(described)
-    gr.api(called, api_name=described.__name__, api_visibility="public",
-           api_description=f"{description} Returns {' '.join(returns)}")
+    gr.api(
+        called,
+        api_name=described.__name__,
+        api_visibility="public",
+        api_description=f"{description} Returns {' '.join(returns)}",
+    )
     *_, published = demo.fns.values()
     for component, said in zip(published.inputs, arguments.values(), strict=True):
         vars(component)["_api_info"]["additional_description"] = said

@@ -17,19 +17,36 @@ from xformer.ui.server import gradio_private
 from xformer.ui.server.sessions import count_end, listening, make_room
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
-POLICY = "; ".join((
-    "default-src 'self'", "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:", "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self' data: blob:",
-    "media-src 'self' data: blob:", "worker-src 'self' blob:", "object-src 'none'", "base-uri 'self'",
-    "form-action 'self'", "frame-ancestors 'self' https://huggingface.co https://*.hf.space"))
-HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-           "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
-MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self' data: blob:",
+        "media-src 'self' data: blob:",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'self' https://huggingface.co https://*.hf.space",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+# of a request, whatever it holds; all other limits are lower, and say more
+MOST_BYTES = 32_000_000
 MOST_JOINED = 12_000_000  # of what is to be computed
 WRONG = 1.0  # seconds after which a wrong password is answered
 MOST_TRIES = 10  # passwords that wait to be tried for one address
 SMALL = 64_000  # bytes of a request that is taken in however many wait
-MOST_WAITING = 100_000_000  # bytes of all larger requests that are received, wait or are computed
+# bytes of all larger requests that are received, wait or are computed
+MOST_WAITING = 100_000_000
 MOST_OF_ONE = 30_000_000  # of those of one address: two of the largest
 
 
@@ -55,10 +72,15 @@ class Doorkeeper:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._lines: dict[str, tuple[asyncio.Lock, list[object]]] = {}  # of an address, and who is in it
+        # of an address, and who is in it
+        self._lines: dict[str, tuple[asyncio.Lock, list[object]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].rstrip("/") != "/login" or scope["method"] != "POST":
+        if (
+            scope["type"] != "http"
+            or scope["path"].rstrip("/") != "/login"
+            or scope["method"] != "POST"
+        ):
             await self.app(scope, receive, send)
             return
 
@@ -71,7 +93,9 @@ class Doorkeeper:
         mine = object()
         turn, line = self._lines.setdefault(address, (asyncio.Lock(), []))
         if len(line) >= MOST_TRIES:
-            await PlainTextResponse("Too many passwords are tried; wait a minute.", 429)(scope, receive, send)
+            await PlainTextResponse(
+                "Too many passwords are tried; wait a minute.", 429
+            )(scope, receive, send)
             return
         line.append(mine)
         try:
@@ -88,7 +112,8 @@ class Gate:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._receiving: dict[int, tuple[str, list[int]]] = {}  # the address of each, and how much came so far
+        # the address of each, and how much came so far
+        self._receiving: dict[int, tuple[str, list[int]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -102,8 +127,13 @@ class Gate:
         requested = HTTPConnection(scope)
         call = gradio_private.CALL.fullmatch(path) if scope["method"] == "GET" else None
         page = gradio_private.SESSION.fullmatch(path)
-        names = [*([page[1]] if page else []), *requested.query_params.getlist("session_hash")]
-        if len(names) > 1 or any(len(name) > gradio_private.LONGEST_NAME for name in names):
+        names = [
+            *([page[1]] if page else []),
+            *requested.query_params.getlist("session_hash"),
+        ]
+        if len(names) > 1 or any(
+            len(name) > gradio_private.LONGEST_NAME for name in names
+        ):
             refusal = f"A request names one session at most, by {gradio_private.LONGEST_NAME} characters at most."
             await PlainTextResponse(refusal, 400)(scope, receive, send)
             return
@@ -112,13 +142,22 @@ class Gate:
             await PlainTextResponse("Log in first.", 401)(scope, receive, send)
             return
         if call and logged_in and not gradio_private.is_call(app, call[1]):
-            await PlainTextResponse("There is no such call, or its answer was fetched.", 404)(scope, receive, send)
+            await PlainTextResponse(
+                "There is no such call, or its answer was fetched.", 404
+            )(scope, receive, send)
             return
         if not logged_in:
             call = None  # Gradio refuses it
         listens = path.rstrip("/") == gradio_private.LISTEN
-        if listens and names and logged_in and (said := gradio_private.lost(app, names[0])):
-            await PlainTextResponse(said, media_type="text/event-stream")(scope, receive, send)
+        if (
+            listens
+            and names
+            and logged_in
+            and (said := gradio_private.lost(app, names[0]))
+        ):
+            await PlainTextResponse(said, media_type="text/event-stream")(
+                scope, receive, send
+            )
             return
         joins = bool(gradio_private.JOIN.fullmatch(path)) and scope["method"] == "POST"
         most = MOST_JOINED if joins else MOST_BYTES
@@ -132,24 +171,38 @@ class Gate:
             if size := len(message.get("body", b"")):
                 received.append(size)
             if sum(received) > most:
-                raise HTTPException(413, f"A request may have {most:,} bytes at most; send it in parts.")
+                raise HTTPException(
+                    413, f"A request may have {most:,} bytes at most; send it in parts."
+                )
             if size and joins and sum(received) > SMALL:
                 held = self._held(app)
                 if held[address] > MOST_OF_ONE:
-                    raise HTTPException(503, f"More than {MOST_OF_ONE:,} bytes of your address wait to be computed "
-                                             f"already; try again in a minute.")
+                    raise HTTPException(
+                        503,
+                        f"More than {MOST_OF_ONE:,} bytes of your address wait to be computed "
+                        f"already; try again in a minute.",
+                    )
                 if held.total() > MOST_WAITING:
-                    raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
+                    raise HTTPException(
+                        503,
+                        "Too much waits to be computed already; try again in a minute.",
+                    )
             return message
 
-        async def answer(message: Message) -> None:  # which assets/gradio_stream.js reads
+        # which assets/gradio_stream.js reads
+        async def answer(message: Message) -> None:
             if listens and message.get("body", b"").startswith(gradio_private.END):
                 count_end(app, names[0])
-            if scope.get(gradio_private.REFUSED) and message["type"] == "http.response.start":
+            if (
+                scope.get(gradio_private.REFUSED)
+                and message["type"] == "http.response.start"
+            ):
                 message["status"] = 422  # Gradio says 500 of whatever it cannot answer
             if joins and message["type"] == "http.response.start":
                 ended = app.state.ended[scope.get(gradio_private.JOINED)]
-                MutableHeaders(scope=message)["X-Streams-Ended"] = f"{ended} {os.getpid()}"
+                MutableHeaders(scope=message)["X-Streams-Ended"] = (
+                    f"{ended} {os.getpid()}"
+                )
             await send(message)
 
         with ExitStack() as stack:

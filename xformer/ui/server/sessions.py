@@ -15,23 +15,33 @@ from xformer.strings import ENGLISH
 from xformer.ui.server import gradio_private
 from xformer.ui.server.gradio_private import forget
 
-ROOM = 64  # for requests beyond those that are served: their clients are told at once that there is no place
-BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
+# for requests beyond those that are served: their clients are told at once that there is no place
+ROOM = 64
+# requests in Gradio's own queue, which refuses in English only; ours refuses long before
+BACKSTOP = 5_000
 SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
-MOST_SESSIONS = 8 * SESSIONS  # after which Gradio itself forgets those that were not used for longest
-KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
-TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
-PAGE = 600_000  # bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
-MOST_KEPT = 400_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+# after which Gradio itself forgets those that were not used for longest
+MOST_SESSIONS = 8 * SESSIONS
+# seconds that they are kept when their page is closed: a phone may have been asleep
+KEPT = 600
+# seconds after which the process gives back what was freed: 190 MB after a hundred people at once
+TRIM = 60
+# bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
+PAGE = 600_000
+# bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+MOST_KEPT = 400_000_000
 # seconds without a listener, and looks for one, after which a request is dropped
 UNHEARD = 10.0
 LOOKS = 10
-UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
+# seconds between two looks for uploads that no handler has read and deleted, and how old these are
+UPLOADS = (60, 300)
 
 
 def door() -> Guard:
     """Make the guard that all models of a page share; raises UserError where the environment says nonsense."""
-    return Guard(most_people(), MOST_SECONDS, gradio_private.still_there, gradio_private.visitor)
+    return Guard(
+        most_people(), MOST_SECONDS, gradio_private.still_there, gradio_private.visitor
+    )
 
 
 def at_once() -> int:
@@ -44,9 +54,12 @@ async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
     gradio_private.look_less_often(app)
     gradio_private.keep_little(app)
-    app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
-    app.state.ended = Counter()  # of each session: how many streams of answers the server has ended
-    app.state.clients = dict[str, str]()  # the address that each session was last used from
+    # of each call and session: how many streams of answers are open
+    app.state.listeners = Counter()
+    # of each session: how many streams of answers the server has ended
+    app.state.ended = Counter()
+    # the address that each session was last used from
+    app.state.clients = dict[str, str]()
     gradio_private.note_clients(app, app.state.clients.__setitem__)
     tasks = [asyncio.create_task(task) for task in (_sweep(app), _drop(app), _trim())]
     yield
@@ -70,11 +83,13 @@ async def _trim() -> None:
 
 async def _drop(app: Any) -> None:
     """Drop the requests whose client has not listened for `UNHEARD` seconds and has no page open."""
-    looks = Counter[str]()  # in a row that found nobody; a server that stood still has not looked
+    # in a row that found nobody; a server that stood still has not looked
+    looks = Counter[str]()
     refusal = ENGLISH.say("error_unheard", seconds=round(UNHEARD))
 
     def heard(job: gradio_private.Job) -> bool:
         return bool({job.id, job.session} & app.state.listeners.keys())
+
     while True:
         await asyncio.sleep(UNHEARD / LOOKS)
         unheard = [job for job in gradio_private.jobs(app) if not heard(job)]
@@ -108,9 +123,14 @@ def count_end(app: Any, session: str) -> None:
 def sweep(app: Any) -> None:
     """Forget sessions that ended and were not used for `KEPT` seconds; then, while all others hold more than
     `MOST_KEPT` bytes, the one that was used longest ago."""
-    for session in gradio_private.ended(app, datetime.datetime.now() - datetime.timedelta(seconds=KEPT)):
+    for session in gradio_private.ended(
+        app, datetime.datetime.now() - datetime.timedelta(seconds=KEPT)
+    ):
         _forget(app, session)
-    sizes = {session: PAGE + weight(values) for session, values in gradio_private.sessions(app)}
+    sizes = {
+        session: PAGE + weight(values)
+        for session, values in gradio_private.sessions(app)
+    }
     surplus = sum(sizes.values()) - MOST_KEPT
     for session, size in sizes.items():
         if surplus <= 0:
