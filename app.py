@@ -1,4 +1,5 @@
-"""Start the page; python app.py --help says with what. An installed xformer has it as `xformer app`."""
+"""Start the page; python app.py --help says with what. An installed xformer has it as
+`xformer app`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ models = app.models
 
 
 def __getattr__(name: str) -> gr.Blocks:
-    """Make `demo`, for `gradio app.py` and for hosts that import this file, when it is asked for."""
+    """Make `demo`, for `gradio app.py` and for hosts that import this file, when it is
+    asked for."""
     if name == "demo":
         return app.page()
     raise AttributeError(name)

@@ -1,4 +1,5 @@
-"""What pyproject.toml cannot say: the packages, the page of the package index, and the addresses beside it."""
+"""What pyproject.toml cannot say: the packages, the page of the package index, and the
+addresses beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")
 def page(text: str, address: str) -> str:
     """Return README.md without the metadata of a Space, its links absolute.
 
-    address: of the repository; where it is "", what is linked within it is plain text, and pictures are left out.
+    address: of the repository; where it is "", what is linked within it is plain text,
+    and pictures are left out.
     """
 
     def absolute(found: re.Match[str]) -> str:
@@ -31,7 +33,8 @@ def page(text: str, address: str) -> str:
 
 
 def addresses(address: str) -> dict[str, str]:
-    """Return what the package index links beside the page; nothing where no address is known."""
+    """Return what the package index links beside the page; nothing where no address is
+    known."""
     at = address.rstrip("/")
     return (
         {

@@ -1,1 +1,2 @@
-"""Side-by-side benchmarks: `python -m benchmarks` prints the tables of the README. Not part of the test suite."""
+"""Side-by-side benchmarks: `python -m benchmarks` prints the tables of the README. Not
+part of the test suite."""

@@ -1,6 +1,8 @@
-"""`python -m benchmarks [--checkpoint DIR] [--sentiment DIR] [--quick]` prints tables of docs/SPEED.md.
+"""`python -m benchmarks [--checkpoint DIR] [--sentiment DIR] [--quick]` prints tables
+of docs/SPEED.md.
 
-The benchmarks compare in one run and in turns; on a machine that does other things too, trust the ratios.
+The benchmarks compare in one run and in turns; on a machine that does other things too,
+trust the ratios.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ RIVALS = {
 
 
 def chosen(only: str | None) -> list[str]:
-    """The benchmarks to run: the one asked for, or all but the soak, which is the night's; what is shown in a browser
-    is left out where there is none."""
+    """The benchmarks to run: the one asked for, or all but the soak, which is the
+    night's; what is shown in a browser is left out where there is none."""
     names = [only] if only else [name for name in RIVALS if name != "soak"]
     lacking = {
         "pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",

@@ -2,8 +2,9 @@
 
     python -m benchmarks.documents
 
-Whoever commits other weights calls this: in README.md, docs/ and the model cards it finds each sentence and row that
-holds a score, and puts the new number there. A test holds the documents equal to what it writes.
+Whoever commits other weights calls this: in README.md, docs/ and the model cards it
+finds each sentence and row that holds a score, and puts the new number there. A test
+holds the documents equal to what it writes.
 """
 
 import json
@@ -22,7 +23,8 @@ FIELD = re.compile(r"\{([^{}]*)\}")
 # also the identity of a checkpoint, in hexadecimal digits
 NUMBER = r"[-\d.,a-f]*[\da-f]"
 
-# A document, a text that stands in it with fields in braces, and the values of the fields.
+# A document, a text that stands in it with fields in braces, and the values of the
+# fields.
 Said = tuple[str, str, dict[str, Any]]
 
 
@@ -35,7 +37,8 @@ def read(name: str, file: str = "metrics.json") -> dict[str, Any]:
 
 
 def written(text: str, template: str, values: dict[str, Any]) -> str:
-    """Put values into a text, wherever the template stands in it, whatever the numbers there are now.
+    """Put values into a text, wherever the template stands in it, whatever the numbers
+    there are now.
 
     Raises LookupError where it stands nowhere.
     """

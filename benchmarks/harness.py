@@ -1,8 +1,10 @@
-"""Contenders in processes of their own, run in turns, and Markdown tables of what they took.
+"""Contenders in processes of their own, run in turns, and Markdown tables of what they
+took.
 
-Why each has its own process: libraries bring their own thread pools, whose idle threads go on spinning for a while,
-and `loop.keep_memory` changes the allocator of a whole process; neither may slow down or help somebody else.
-Why in turns: whatever else the machine does then hits all of them alike, so that the ratios can be trusted where the
+Why each has its own process: libraries bring their own thread pools, whose idle threads
+go on spinning for a while, and `loop.keep_memory` changes the allocator of a whole
+process; neither may slow down or help somebody else. Why in turns: whatever else the
+machine does then hits all of them alike, so that the ratios can be trusted where the
 times cannot. Only one process works at a time.
 """
 
@@ -39,7 +41,8 @@ Runner = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Contender:
-    """One row of a table. `build` is called in the contender's own process, so it must be a function of a module."""
+    """One row of a table. `build` is called in the contender's own process, so it must
+    be a function of a module."""
 
     name: str
     build: Callable[..., Runner]
@@ -62,7 +65,8 @@ def _serve(connection: Connection, contender: Contender) -> None:
 
 
 class Ring:
-    """The contenders of one benchmark, each loaded in its process; `close` ends them."""
+    """The contenders of one benchmark, each loaded in its process; `close` ends
+    them."""
 
     def __init__(self, contenders: Sequence[Contender]) -> None:
         self.contenders = list(contenders)
@@ -103,7 +107,8 @@ class Ring:
         rounds: int,
         fits: Callable[[Contender, Any], bool],
     ) -> dict[tuple[str, int], list[float]]:
-        """Seconds of each round by contender's title and number of the request, after one round that is not counted."""
+        """Seconds of each round by contender's title and number of the request, after
+        one round that is not counted."""
         seconds: dict[tuple[str, int], list[float]] = {}
         for turn in range(rounds + 1):
             for i, request in enumerate(requests):

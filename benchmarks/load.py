@@ -1,8 +1,11 @@
-"""Many users at once: sentences a second and seconds to the answer, over HTTP, through Gradio's queue.
+"""Many users at once: sentences a second and seconds to the answer, over HTTP, through
+Gradio's queue.
 
-Each user is a session that asks `/translate` at beam 5, reads the answer, and asks again. The server is a process of
-its own, the users are one more; both share the machine. Beside it the same server that decodes one request after the
-other. Then ten users with short sentences, alone and beside one who keeps asking for 40 words at beam 8.
+Each user is a session that asks `/translate` at beam 5, reads the answer, and asks
+again. The server is a process of its own, the users are one more; both share the
+machine. Beside it the same server that decodes one request after the other. Then ten
+users with short sentences, alone and beside one who keeps asking for 40 words at beam
+8.
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ async def _ask(client: httpx.AsyncClient, text: str, beam: int) -> bool:
 async def _use(
     client: httpx.AsyncClient, texts: list[str], beam: int, seconds: float
 ) -> list[Asked]:
-    """What one user sees who asks again and again for so long, beginning somewhere in the first second."""
+    """What one user sees who asks again and again for so long, beginning somewhere in
+    the first second."""
     asked = []
     await asyncio.sleep(random.random() * min(1.0, seconds / 10))
     end = time.perf_counter() + seconds
@@ -95,7 +99,8 @@ async def _use(
 def users(
     address: str, groups: list[tuple[int, list[str], int]], seconds: float
 ) -> list[list[Asked]]:
-    """What each group of users sees; a group is how many, what they ask, and their beam."""
+    """What each group of users sees; a group is how many, what they ask, and their
+    beam."""
 
     async def together() -> list[list[Asked]]:
         limits = httpx.Limits(max_connections=None)
@@ -113,7 +118,8 @@ def users(
 
 
 def run_against(address: str, people: int, seconds: float) -> str:
-    """A Markdown table of a page that runs already. Each user is a visitor of its own, who keeps a proxy's cookie."""
+    """A Markdown table of a page that runs already. Each user is a visitor of its own,
+    who keeps a proxy's cookie."""
 
     async def visitors(people: int, seconds: float) -> list[Asked]:
         safe = ssl.create_default_context()  # made once: it takes as long as a sentence

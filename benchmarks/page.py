@@ -1,9 +1,11 @@
-"""How soon the first page is there, in Chromium: milliseconds from navigation to a sentence that can be typed, and to
-the first translation on the screen; and what was fetched for it.
+"""How soon the first page is there, in Chromium: milliseconds from navigation to a
+sentence that can be typed, and to the first translation on the screen; and what was
+fetched for it.
 
-Each first visit has an empty cache, each second one what the first left there. The clock is the browser's own, from the
-start of the navigation to the second animation frame after what is waited for is in the document. Typing counts as
-possible when the field of the sentence has the focus, which the page gives it when it is ready.
+Each first visit has an empty cache, each second one what the first left there. The
+clock is the browser's own, from the start of the navigation to the second animation
+frame after what is waited for is in the document. Typing counts as possible when the
+field of the sentence has the focus, which the page gives it when it is ready.
 """
 
 from __future__ import annotations

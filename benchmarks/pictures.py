@@ -1,12 +1,15 @@
-"""Milliseconds from a click to the picture, in Chromium: this page, and BertViz showing the same attention maps.
+"""Milliseconds from a click to the picture, in Chromium: this page, and BertViz showing
+the same attention maps.
 
-What makes it fair: one browser, one size of window, tabs that work in turns, and the same rule for all: the clock
-starts when a script in the page hands the click to the control, and stops in the second animation frame after the new
-picture is in the document. This page asks its server, on this machine; BertViz has all maps in its HTML and asks
-nobody. Its model view draws all heads of a stack, and in detail the one that is clicked; its head view draws the heads
-of a layer over each other. It wants as many layers of every stack, so it gets only the first of the deeper one; clicks
-change between the two stacks that are equally deep.
-What its pages fetch from the Internet comes from npm, without delay; for jQuery 2.0.0, which npm lacks, 2.1.0.
+What makes it fair: one browser, one size of window, tabs that work in turns, and the
+same rule for all: the clock starts when a script in the page hands the click to the
+control, and stops in the second animation frame after the new picture is in the
+document. This page asks its server, on this machine; BertViz has all maps in its HTML
+and asks nobody. Its model view draws all heads of a stack, and in detail the one that
+is clicked; its head view draws the heads of a layer over each other. It wants as many
+layers of every stack, so it gets only the first of the deeper one; clicks change
+between the two stacks that are equally deep. What its pages fetch from the Internet
+comes from npm, without delay; for jQuery 2.0.0, which npm lacks, 2.1.0.
 """
 
 from __future__ import annotations
@@ -66,7 +69,8 @@ CLICKS: dict[Key, tuple[str, str]] = {  # what is seen, and what is done for it
 
 
 class Tab:
-    """A page in a context of its own, so that it has its own process, and nothing is cached."""
+    """A page in a context of its own, so that it has its own process, and nothing is
+    cached."""
 
     def __init__(self, browser: Browser, see: str, files: dict[str, bytes]) -> None:
         self.page = browser.new_context(
@@ -117,7 +121,8 @@ class Tab:
         session.send("Network.enable")
 
     def settle(self) -> int:
-        """Wait until the server has answered all that was asked; -> bytes received since the last time."""
+        """Wait until the server has answered all that was asked; -> bytes received
+        since the last time."""
         until = time.monotonic() + PATIENCE
         self.page.wait_for_timeout(100)
         while (
@@ -133,7 +138,8 @@ class Tab:
         return self._took()
 
     def click(self, *arguments: str | int) -> float:
-        """arguments: what is seen, what is done, and which turn of how many layers and heads it is."""
+        """arguments: what is seen, what is done, and which turn of how many layers and
+        heads it is."""
         self.page.bring_to_front()
         self.page.evaluate("arguments => measure(arguments)", list(arguments))
         return self._took()
@@ -148,7 +154,8 @@ class Tab:
 
 @contextmanager
 def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
-    """This project's page in a process of its own; -> its address. checkout: of the project, maybe an older one."""
+    """This project's page in a process of its own; -> its address. checkout: of the
+    project, maybe an older one."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "app.py", "--checkpoint", str(folder.resolve())],
@@ -191,7 +198,8 @@ def libraries() -> dict[str, bytes]:
 
 
 def pair(service: Service, lines: Sequence[str], length: int) -> tuple[str, str, Trace]:
-    """English and Spanish cut after as many words as come closest to `length` pieces, and the maps of the two."""
+    """English and Spanish cut after as many words as come closest to `length` pieces,
+    and the maps of the two."""
 
     def cut(text: str) -> str:
         words = text.split()
@@ -293,7 +301,8 @@ def measure(
 
 
 def run_offline(rounds: int) -> str:
-    """Markdown: how long `xformer.view` takes to write a page of 96 heads × 100 pieces, and Chromium to show it."""
+    """Markdown: how long `xformer.view` takes to write a page of 96 heads × 100 pieces,
+    and Chromium to show it."""
     maps = (
         np.random.default_rng(0)
         .dirichlet(np.ones(100), (12, 8, 100))

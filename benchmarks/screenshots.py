@@ -1,4 +1,5 @@
-"""`make screenshots`: take the README's pictures of the page again, from the models that ship, and write to assets/."""
+"""`make screenshots`: take the README's pictures of the page again, from the models
+that ship, and write to assets/."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Ten thousand requests against one process of the app: its memory, threads and open files must not grow.
+"""Ten thousand requests against one process of the app: its memory, threads and open
+files must not grow.
 
-Sentences, maps, reviews, what cannot be answered, and requests whose asker hangs up, from several users at once. Once
-the process is warm, what it holds is written down now and then; the end is compared with that. Every answer is compared
-with what the models say of that text alone, and at the end 200 people ask at once, each of a sentence of their own.
+Sentences, maps, reviews, what cannot be answered, and requests whose asker hangs up,
+from several users at once. Once the process is warm, what it holds is written down now
+and then; the end is compared with that. Every answer is compared with what the models
+say of that text alone, and at the end 200 people ask at once, each of a sentence of
+their own.
 
-With `--minutes`, people ask for so long at their own pace, and open pages too: there they translate, look at pictures,
-and leave before an answer is there.
+With `--minutes`, people ask for so long at their own pace, and open pages too: there
+they translate, look at pictures, and leave before an answer is there.
 """
 
 from __future__ import annotations
@@ -124,8 +127,8 @@ class Held:
 
 @dataclass(frozen=True)
 class Alone:
-    """What the models say of each text that is asked, when nobody else asks: each text's translation by its beam, its
-    pieces, and its label."""
+    """What the models say of each text that is asked, when nobody else asks: each
+    text's translation by its beam, its pieces, and its label."""
 
     translations: dict[tuple[str, int], str]
     pieces: dict[str, list[str]]
@@ -185,7 +188,8 @@ async def _one(
     alone: Alone | None = None,
     asked: tuple[str, list[Any]] | None = None,
 ) -> str:
-    """Ask for one thing, and say what became of it. alone: what to compare the answer with, if anything."""
+    """Ask for one thing, and say what became of it. alone: what to compare the answer
+    with, if anything."""
     endpoint, values = asked or _asked(kind)
     began = await client.post(f"gradio_api/call/{endpoint}", json={"data": values})
     where = f"gradio_api/call/{endpoint}/{began.json()['event_id']}"
@@ -305,7 +309,8 @@ async def _page(
 ) -> str:
     """Open a page, close it, and say what became of it.
 
-    "visit": only that; "page": translate in it, and look at pictures in some tabs; "left": go before that is there.
+    "visit": only that; "page": translate in it, and look at pictures in some tabs;
+    "left": go before that is there.
     """
     page = Page(client, config)
     # as long as a page is open
@@ -326,8 +331,9 @@ async def _page(
 async def at_once(
     client: httpx.AsyncClient, texts: Sequence[str], alone: Alone
 ) -> Counter[str]:
-    """Have texts translated at once, every second one by a page that is open, each in a session of its own; -> how many
-    "translate" and "page" were answered as `alone` says, and what became of the others."""
+    """Have texts translated at once, every second one by a page that is open, each in a
+    session of its own; -> how many "translate" and "page" were answered as `alone`
+    says, and what became of the others."""
     config = (await client.get("config")).json()
     pages = [Page(client, config) for _ in texts[1::2]]
     asked = [
@@ -358,9 +364,11 @@ class Look:
 async def _soak(
     address: str, process: int, alone: Alone, requests: int, minutes: int, people: int
 ) -> tuple[Counter[str], list[Look], Counter[str]]:
-    """Have people ask; -> what became of it, looks at the process, and what became of CROWD.
+    """Have people ask; -> what became of it, looks at the process, and what became of
+    CROWD.
 
-    minutes: for how long they ask at their own pace; 0: so many requests, each after the other.
+    minutes: for how long they ask at their own pace; 0: so many requests, each after
+    the other.
     """
     became = Counter[str]()
     seen = list[Look]()
@@ -423,10 +431,11 @@ def run(
     minutes: int = 0,
     people: int = PEOPLE,
 ) -> str:
-    """A Markdown table; raises Grown where the process holds more at its end than when it was warm, or where an answer
-    is none or of another text.
+    """A Markdown table; raises Grown where the process holds more at its end than when
+    it was warm, or where an answer is none or of another text.
 
-    minutes: for how long so many people ask at their own pace; 0 has USERS make so many requests, each after the other.
+    minutes: for how long so many people ask at their own pace; 0 has USERS make so many
+    requests, each after the other.
     """
     random.seed(0)
     alone = Alone.by(checkpoint, sentiment)

@@ -1,16 +1,19 @@
-"""Milliseconds for 1, 32 and 64 sentences: this engine, itself without a cache, and what one would use instead.
+"""Milliseconds for 1, 32 and 64 sentences: this engine, itself without a cache, and
+what one would use instead.
 
-What makes it fair: all get the same pieces of the same sentences, work in float32 (those called int8 apart, which have
-8-bit weights), and do not tokenise. This engine, `nn.Transformer` and CTranslate2 hold the same weights, and their
-outputs are compared.
-Marian normalises after each sub-layer and so cannot hold these weights: it has random ones of the same shape, and is
-made to write as many pieces as this engine wrote, on average of the batch, so that it has at most as much to do.
-Beams have the same width, rule of stopping, penalty of length (EOS counts) and limit of length; Marian's end at the
-length that it is held to. The rule is CTranslate2's: a beam ends when as many hypotheses have finished as it is wide.
-This engine's own goes on until nothing is likely to become better; what that takes, and how often it changes the
-output, has a row of its own ("to its own end"; there each sentence has a limit of its own, as in the app). Greedy
-search is the same with both.
-Libraries that thrive on few threads are measured on one and on two.
+What makes it fair: all get the same pieces of the same sentences, work in float32
+(those called int8 apart, which have 8-bit weights), and do not tokenise. This engine,
+`nn.Transformer` and CTranslate2 hold the same weights, and their outputs are compared.
+Marian normalises after each sub-layer and so cannot hold these weights: it has random
+ones of the same shape, and is made to write as many pieces as this engine wrote, on
+average of the batch, so that it has at most as much to do. Beams have the same width,
+rule of stopping, penalty of length (EOS counts) and limit of length; Marian's end at
+the length that it is held to. The rule is CTranslate2's: a beam ends when as many
+hypotheses have finished as it is wide. This engine's own goes on until nothing is
+likely to become better; what that takes, and how often it changes the output, has a row
+of its own ("to its own end"; there each sentence has a limit of its own, as in the
+app). Greedy search is the same with both. Libraries that thrive on few threads are
+measured on one and on two.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ CT2_INT8 = "CTranslate2 int8"
 
 @dataclass(frozen=True)
 class Request:
-    """Sentences to translate in calls of `size`, and how many pieces (with EOS) Marian shall write of each."""
+    """Sentences to translate in calls of `size`, and how many pieces (with EOS) Marian
+    shall write of each."""
 
     sources: list[list[int]]  # pieces, without EOS
     size: int
@@ -68,7 +72,8 @@ Answer = list[list[int]]  # of each sentence its best translation: pieces, witho
 
 
 def limit(sources: Sequence[Sequence[int]]) -> int:
-    """The most pieces, EOS included, that a call may write for each of its sentences; the same for all contenders."""
+    """The most pieces, EOS included, that a call may write for each of its sentences;
+    the same for all contenders."""
     return 2 * max(map(len, sources)) + 18
 
 
@@ -101,7 +106,8 @@ class Ours:
 
 
 class UncachedScorer:
-    """A `search.Scorer` that works out the whole prefix of each hypothesis again at each step."""
+    """A `search.Scorer` that works out the whole prefix of each hypothesis again at
+    each step."""
 
     def __init__(self, model: Transformer, source: Tensor) -> None:
         self.model = model
@@ -136,7 +142,8 @@ class Uncached(Ours):
 
 
 class TorchModel(nn.Module):
-    """`nn.Transformer` of a given shape, with shared embeddings and sinusoidal positions, as tutorials write it."""
+    """`nn.Transformer` of a given shape, with shared embeddings and sinusoidal
+    positions, as tutorials write it."""
 
     def __init__(self, config: Config, dropout: float = 0.0) -> None:
         super().__init__()
@@ -225,7 +232,8 @@ def _copy_attention(to: nn.MultiheadAttention, of: nn.Module) -> None:
 
 
 class TorchLoop:
-    """The greedy loop that goes with `nn.Transformer`: encode once, decode the whole prefix for each new piece."""
+    """The greedy loop that goes with `nn.Transformer`: encode once, decode the whole
+    prefix for each new piece."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         ours = checkpoint.load(folder).model
@@ -256,7 +264,8 @@ class TorchLoop:
 
 
 def marian(config: Config) -> Any:
-    """`MarianMTModel` of the same shape and random weights; it drops where this project's model drops."""
+    """`MarianMTModel` of the same shape and random weights; it drops where this
+    project's model drops."""
     import transformers
 
     torch.manual_seed(0)
@@ -443,7 +452,8 @@ def contenders(folder: Path) -> list[Contender]:
 
 
 def fits(contender: Contender, request: Request) -> bool:
-    """Whether a contender takes part; people write `nn.Transformer`'s loop for greedy search only."""
+    """Whether a contender takes part; people write `nn.Transformer`'s loop for greedy
+    search only."""
     return (
         request.beam == 1
         if contender.name == TORCH
@@ -452,7 +462,8 @@ def fits(contender: Contender, request: Request) -> bool:
 
 
 def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
-    """Markdown: times, how often the outputs are equal, and how this engine compares."""
+    """Markdown: times, how often the outputs are equal, and how this engine
+    compares."""
     tokenizer = checkpoint.load(folder).tokenizer
     lines = (
         Path(__file__)
@@ -497,7 +508,8 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
     ]
 
     def best(name: str, i: int) -> float:
-        """The median of a contender with the number of threads that suits it; 0 where it did not take part."""
+        """The median of a contender with the number of threads that suits it; 0 where
+        it did not take part."""
         return min(
             (
                 median(taken)
@@ -531,9 +543,11 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
         (
             text,
             table(["milliseconds a call", *heads], rows),
-            "With CTranslate2's rule of stopping, so many times as fast, both with the number of threads that suits them:",
+            "With CTranslate2's rule of stopping, so many times as fast, both with "
+            "the number of threads that suits them:",
             table(["times as fast", *heads], ratios),
-            f"Outputs equal to this engine's with CTranslate2's rule of stopping, {len(sources)} sentences in one batch:",
+            "Outputs equal to this engine's with CTranslate2's rule of stopping, "
+            f"{len(sources)} sentences in one batch:",
             table(["equal outputs", "greedy", f"beam {BEAM}"], equal),
         )
     )

@@ -1,7 +1,8 @@
 """What each part of the page weighs: `make weight`.
 
-Nodes of syntax count what there is to understand; bytes are those of scripts, styles and templates, before they are
-compressed; texts are in each language; seconds are those of tests named after the part, as tests/seconds.json has them.
+Nodes of syntax count what there is to understand; bytes are those of scripts, styles
+and templates, before they are compressed; texts are in each language; seconds are those
+of tests named after the part, as tests/seconds.json has them.
 """
 
 import ast

@@ -1,7 +1,8 @@
-"""Serve the page by several copies on this machine, behind HAProxy: python hosting/copies.py 4 --port 7860 -- FLAGS
+"""Serve the page by several copies on this machine, behind HAProxy: python
+hosting/copies.py 4 --port 7860 -- FLAGS
 
-FLAGS are those of app.py. A copy that ends is started again; its visitors go on with another. Needs HAProxy 2.4 or
-later (`apt-get install haproxy`).
+FLAGS are those of app.py. A copy that ends is started again; its visitors go on with
+another. Needs HAProxy 2.4 or later (`apt-get install haproxy`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def free_port() -> int:
 
 
 class Copy:
-    """A process of the page on a port of its own. What it prints is passed on, with its name before each line."""
+    """A process of the page on a port of its own. What it prints is passed on, with its
+    name before each line."""
 
     def __init__(self, name: str, port: int, flags: list[str], threads: int) -> None:
         self.name = name
@@ -67,7 +69,8 @@ class Copy:
 
 
 def configuration(ports: dict[str, int]) -> str:
-    """Return haproxy.cfg with local copies, by their names and ports, in place of those that compose.yaml starts."""
+    """Return haproxy.cfg with local copies, by their names and ports, in place of those
+    that compose.yaml starts."""
     servers = "\n".join(
         f"    server {name} 127.0.0.1:{port} cookie {name}"
         for name, port in ports.items()
@@ -77,7 +80,8 @@ def configuration(ports: dict[str, int]) -> str:
 
 
 def serve(count: int, port: int, flags: list[str]) -> int:
-    """Serve until interrupted; returns 2, with one sentence on standard error, where that cannot be."""
+    """Serve until interrupted; returns 2, with one sentence on standard error, where
+    that cannot be."""
     proxy = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if proxy is None:
         print(

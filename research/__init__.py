@@ -1,1 +1,2 @@
-"""What made the weights and the tables that ship: data, studies, fits. It is not part of the package."""
+"""What made the weights and the tables that ship: data, studies, fits. It is not part
+of the package."""

@@ -11,7 +11,8 @@ VERBS = {"data": data, "study": study, "evaluate": evaluate}
 
 
 def parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
+    """Build the parser of all commands and their options; `run` in what it reads is the
+    function to call with it."""
     top = argparse.ArgumentParser(
         prog="python -m research", description=__doc__.split(":")[0] + "."
     )
@@ -23,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit status, as `xformer.commands.arguments.finished` says it."""
+    """Run a command; its exit status, as `xformer.commands.arguments.finished` says
+    it."""
     return finished(parser, argv)
 
 

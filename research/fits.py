@@ -1,5 +1,6 @@
-"""Fits to held-out pairs, and tables that ship: scores by length, the bound of a guess, how far a translation can be
-trusted, what was learned by heart, and what poolings reach."""
+"""Fits to held-out pairs, and tables that ship: scores by length, the bound of a guess,
+how far a translation can be trusted, what was learned by heart, and what poolings
+reach."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def score_lengths(
     options: Options,
     training: Sequence[Pair] | None = None,
 ) -> LengthScores:
-    """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
+    """Score pairs by the length of what the model reads, in pieces, as Koehn and
+    Knowles (2017) do.
 
     Lengths of fewer than FEWEST sentences are joined to others.
     training: pairs that the model learned to translate, counted by length too.
@@ -123,7 +125,8 @@ def score_lengths(
 
 @dataclass(frozen=True)
 class GuessScores:
-    """A bound on the mean log-probability of a translation's pieces, below which it is marked as a guess."""
+    """A bound on the mean log-probability of a translation's pieces, below which it is
+    marked as a guess."""
 
     bound: float  # nats
     share: float  # of the translations that may be marked
@@ -143,9 +146,11 @@ def fit_guesses(
     share: float = 0.02,
     least: float = 25.0,
 ) -> GuessScores:
-    """Fit the bound so that less than a share of held-out sentences is marked, and count what it catches.
+    """Fit the bound so that less than a share of held-out sentences is marked, and
+    count what it catches.
 
-    A sentence that stands in several pairs is translated once and compared with each reference.
+    A sentence that stands in several pairs is translated once and compared with each
+    reference.
     """
     translations, chrf = _nearest(service, pairs, options)
     found = np.array([sureness(one.best.log_probs) for one in translations])
@@ -169,7 +174,8 @@ def fit_guesses(
 def _nearest(
     service: Service, pairs: Sequence[Pair], options: Options
 ) -> tuple[list[Translation], np.ndarray]:
-    """Translate each of N sentences once; return that, and the chrF (N,) to the nearest of its references."""
+    """Translate each of N sentences once; return that, and the chrF (N,) to the nearest
+    of its references."""
     references: dict[str, list[str]] = {}
     for source, reference in evaluation.as_read(service, pairs):
         references.setdefault(source, []).append(reference)
@@ -189,8 +195,9 @@ def _nearest(
 def score_memory(
     service: Service, unseen: Sequence[Pair], options: Options
 ) -> list[MemoryScore]:
-    """Score pairs that a model never saw beside as many of Tatoeba that it learned from, whose sources have as many
-    pieces; MOST_COMPARED of each at most, drawn at random."""
+    """Score pairs that a model never saw beside as many of Tatoeba that it learned
+    from, whose sources have as many pieces; MOST_COMPARED of each at most, drawn at
+    random."""
     draw = random.Random(0)
     scores = []
     seen = [
@@ -242,12 +249,14 @@ def score_memory(
 def fit_quality(
     service: Service, sets: Mapping[str, Sequence[Pair]], options: Options
 ) -> dict[str, Any]:
-    """Fit on held-out sets how far a translation can be trusted; test it on each tenth by a fit to the other nine.
+    """Fit on held-out sets how far a translation can be trusted; test it on each tenth
+    by a fit to the other nine.
 
-    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
-    docs/RESULTS.md. Returns weights and search, and by set and length how many sentences, which share (0 to 1) is good,
-    what was said, the expected calibration error of ten bins (Guo et al. 2017), and "by chance" what this stays below
-    in 95 of a hundred draws in which each is good as often as was said.
+    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or
+    more, a and b of NEAR, a proxy: docs/RESULTS.md. Returns weights and search, and by
+    set and length how many sentences, which share (0 to 1) is good, what was said, the
+    expected calibration error of ten bins (Guo et al. 2017), and "by chance" what this
+    stays below in 95 of a hundred draws in which each is good as often as was said.
     """
     names, lengths, chrf, x = (
         np.array(column)
@@ -305,7 +314,8 @@ def fit_quality(
 
 
 def _apart(said: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Mean distance in ten bins of what was said (N,) from what was good (…, N): -> (…)."""
+    """Mean distance in ten bins of what was said (N,) from what was good (…, N): ->
+    (…)."""
     bins = np.eye(10)[np.minimum((10 * said).astype(int), 9)]
     return abs((said - good) @ bins).sum(-1) / len(said)
 
@@ -314,9 +324,11 @@ def _apart(said: np.ndarray, good: np.ndarray) -> np.ndarray:
 
 
 def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
-    """Gather from the checkpoints of runs, by name, how well classifiers do by their pooling and mask.
+    """Gather from the checkpoints of runs, by name, how well classifiers do by their
+    pooling and mask.
 
-    Those that see both directions come first; of each mask the best. Raises ValueError naming a run that does not say.
+    Those that see both directions come first; of each mask the best. Raises ValueError
+    naming a run that does not say.
     """
     scores = []
     for name, run in runs.items():

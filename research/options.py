@@ -1,4 +1,5 @@
-"""Records of options of a study, and of training data to make; declared as `xformer.training.options` says."""
+"""Records of options of a study, and of training data to make; declared as
+`xformer.training.options` says."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ class PretrainingRuns:
 
 @dataclass(frozen=True)
 class GenerationRuns:
-    """Options of `research.studies.generations`; those that `TranslationRun` has too are its runs'."""
+    """Options of `research.studies.generations`; those that `TranslationRun` has too
+    are its runs'."""
 
     data: Path = required(
         "folder with train.tsv[.xz], dev.tsv and, if wanted, written.tsv[.xz]"
@@ -131,7 +133,8 @@ class TranslationDownload:
 
 @dataclass(frozen=True)
 class NearestRun:
-    """How the translations that a model finds itself, nearest to the references, are made."""
+    """How the translations that a model finds itself, nearest to the references, are
+    made."""
 
     data: Path = required("folder with train.tsv[.xz]", metavar="DIR")
     checkpoint: str = required(

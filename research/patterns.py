@@ -1,10 +1,13 @@
-"""Write pairs by pattern: pronouns with their nouns, possessives with their owners, words of two senses.
+"""Write pairs by pattern: pronouns with their nouns, possessives with their owners,
+words of two senses.
 
     python research/patterns.py
 
-It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern, the same lines for the same seed. All
-genders, numbers and verb forms stand in the lists below, written by hand. What stands near a sentence that the page, a
-lesson or `xformer evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either side.
+It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern, the same
+lines for the same seed. All genders, numbers and verb forms stand in the lists below,
+written by hand. What stands near a sentence that the page, a lesson or `xformer
+evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either
+side.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ OUT = HERE / "patterns.tsv.xz"
 
 
 class Person(NamedTuple):
-    """Somebody: English, Spanish, whether a woman, and whether the English noun says so by itself."""
+    """Somebody: English, Spanish, whether a woman, and whether the English noun says so
+    by itself."""
 
     en: str
     es: str
@@ -227,7 +231,8 @@ def written(en: str, es: str) -> Pair:
     ].upper() + es[first.end() :]
 
 
-# Pronouns of things. {p}: a person, {n}: a thing, {a}: what it is; in Spanish {p}, {n} with its article, {a} agreeing
+# Pronouns of things. {p}: a person, {n}: a thing, {a}: what it is; in Spanish {p}, {n}
+# with its article, {a} agreeing
 
 IT_IS: list[tuple[str, str, list[Thing], list[tuple[str, str]]]] = [
     (
@@ -438,7 +443,8 @@ def said_people(rng: random.Random) -> Person:
 
 
 def other(person: Person, rng: random.Random) -> Person:
-    """Another person, mostly of the other sex, so that the sex of the person tells nothing of the thing."""
+    """Another person, mostly of the other sex, so that the sex of the person tells
+    nothing of the thing."""
     return rng.choice(
         [
             one
@@ -527,7 +533,8 @@ ASKED: list[tuple[str, str, list[tuple[str, str]]]] = [
 
 
 def owners_of_things(rng: random.Random) -> Iterator[Pair]:
-    """A thing, its owner, whose sex an article or noun says in Spanish, and what it is like."""
+    """A thing, its owner, whose sex an article or noun says in Spanish, and what it is
+    like."""
     for en, es, adjectives in ASKED:
         for thing in OWNED:
             for woman in (False, True, False, True):
@@ -775,7 +782,8 @@ def possessives(rng: random.Random) -> Iterator[Pair]:
                 )
 
 
-# Who is meant by he and she: a noun that English leaves open, an adjective that Spanish makes agree
+# Who is meant by he and she: a noun that English leaves open, an adjective that Spanish
+# makes agree
 
 FEELS = [
     ("tired", "cansado"),
@@ -848,7 +856,8 @@ def sexes(rng: random.Random) -> Iterator[Pair]:
                 )
 
 
-# Words of two senses. Each line: English | Spanish; {p}: somebody, {t}: a time, {d}: a place
+# Words of two senses. Each line: English | Spanish; {p}: somebody, {t}: a time, {d}: a
+# place
 
 SENSES = """
 {p} fished from the bank of the river. | {p} pescaba desde la orilla del río.
@@ -1068,7 +1077,8 @@ def senses(rng: random.Random) -> Iterator[Pair]:
 
 
 def shown() -> list[str]:
-    """The sentences that the page, lessons, tests and the bar show, in either language."""
+    """The sentences that the page, lessons, tests and the bar show, in either
+    language."""
     assets = HERE.parent / "assets"
     texts: set[str] = set()
 
@@ -1106,7 +1116,8 @@ def shown() -> list[str]:
 
 
 def far(pairs: list[Pair]) -> list[Pair]:
-    """Those that stand near no sentence that is shown, on either side, with the weights of words in all that ships."""
+    """Those that stand near no sentence that is shown, on either side, with the weights
+    of words in all that ships."""
     from xformer.parts.learned.ask import WORD, Index, plain, shipped
 
     near = set[int]()

@@ -1,8 +1,10 @@
-"""A bench for one script of assets/: a bare page in Chromium with the real component, which is given real answers.
+"""A bench for one script of assets/: a bare page in Chromium with the real component,
+which is given real answers.
 
-It stands in for Gradio's page: `mount` makes the element of a component of the app, by its class, and starts its
-script; `show` gives it an answer; `told` lists the events that it has triggered. A test has a document of its own, so
-nothing of another test is left in it.
+It stands in for Gradio's page: `mount` makes the element of a component of the app, by
+its class, and starts its script; `show` gives it an answer; `told` lists the events
+that it has triggered. A test has a document of its own, so nothing of another test is
+left in it.
 """
 
 import json
@@ -20,7 +22,8 @@ from xformer.ui.components import PLOTLY, SCRIPTS, STYLES, VERSION, address
 from xformer.ui.page import THEME
 
 FRONTEND = Path(gr.__file__).parent / "templates" / "frontend"
-# What Gradio's page looks like around its components: its own rules for all elements, and for its HTML.
+# What Gradio's page looks like around its components: its own rules for all elements,
+# and for its HTML.
 GLOBAL = re.search(
     r"assets/index-[\w-]+\.css", (FRONTEND / "index.html").read_text(encoding="utf-8")
 )[0]
@@ -163,15 +166,16 @@ class Mounted:
         ]
 
     def sent_late(self, name):
-        """What Gradio sends of the last of several events of a name, if it waited for an answer to those before: the
-        data that came with the first."""
+        """What Gradio sends of the last of several events of a name, if it waited for
+        an answer to those before: the data that came with the first."""
         return self.page.evaluate(
             "([number, name]) => mounted[number].first[name]", [self.number, name]
         )
 
 
 class Bench:
-    """Where scripts are mounted. components: by language, the components of a page, as `named` gives them."""
+    """Where scripts are mounted. components: by language, the components of a page, as
+    `named` gives them."""
 
     def __init__(self, page, address, components):
         self.page = page
@@ -190,8 +194,8 @@ class Bench:
         return self
 
     def mount(self, name, value=None, **how):
-        """Mount the component of this class, or this component, with a value, on this page, or on a new one of this
-        width and theme."""
+        """Mount the component of this class, or this component, with a value, on this
+        page, or on a new one of this width and theme."""
         if how or self.language is None:
             self.open(**how)
         component = (
@@ -215,7 +219,8 @@ class Bench:
         settle(self.page)
 
     def run(self, script, function, *values):
-        """Call a function that a script of assets/ exports, as others that stand on the page do."""
+        """Call a function that a script of assets/ exports, as others that stand on the
+        page do."""
         self.page.evaluate(
             "([path, name, values]) => import(path).then(script => script[name](...values))",
             [address(script), function, plain(values)],
@@ -230,7 +235,8 @@ class Bench:
 
 
 def settle(page):
-    """Wait until a page is steady, with the script of Plotly where a figure has begun to fetch it."""
+    """Wait until a page is steady, with the script of Plotly where a figure has begun
+    to fetch it."""
     steady(page)
     if page.evaluate(
         "!window.Plotly && !!document.querySelector('script[src$=\"plotly.js\"]')"
@@ -250,8 +256,8 @@ def plain(value):
 
 
 def named(demo):
-    """The components of a page that scripts draw, and other HTML, by each of their classes: "view", and where several
-    have it, the others as "view 2", "view 3", …"""
+    """The components of a page that scripts draw, and other HTML, by each of their
+    classes: "view", and where several have it, the others as "view 2", "view 3", …"""
     found = {}
     counts = Counter()
     for block in demo.blocks.values():

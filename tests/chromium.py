@@ -19,8 +19,9 @@ CHROMIUM = next(
     None,
 )
 BROWSER = pytest.StashKey()  # where the running tests find their Chromium
-# What a browser of tests does not need: the lists of the address bar, two pages of a second's work for each window that
-# opens; and, as the last such list counts, what Playwright switches off itself.
+# What a browser of tests does not need: the lists of the address bar, two pages of a
+# second's work for each window that opens; and, as the last such list counts, what
+# Playwright switches off itself.
 UNUSED = [
     "WebUIOmniboxPopup",
     "WebUIOmniboxAimPopup",
@@ -51,7 +52,8 @@ FLAGS = [
 
 
 def patience():
-    """Milliseconds to wait for what a page is to show: a minute, and more where the machine is busy."""
+    """Milliseconds to wait for what a page is to show: a minute, and more where the
+    machine is busy."""
     return 1000 * harness.patience(60, 4)
 
 

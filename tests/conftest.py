@@ -1,4 +1,5 @@
-"""What the tests share: a few sentences, a vocabulary of them, small random models, and one that knows eight by heart.
+"""What the tests share: a few sentences, a vocabulary of them, small random models, and
+one that knows eight by heart.
 
 Nothing here needs the network; every model is small enough for one thread.
 """
@@ -95,8 +96,9 @@ MARKED = {
 
 
 def longest_first(items, seconds):
-    """Sort tests by the seconds of their files, as `python -m tests.gate --measure` notes them, so that two processes
-    end at about the same time. A file that nobody has measured counts as the mean."""
+    """Sort tests by the seconds of their files, as `python -m tests.gate --measure`
+    notes them, so that two processes end at about the same time. A file that nobody has
+    measured counts as the mean."""
     files = {name: taken for name, taken in seconds.items() if name == file_of(name)}
     mean = sum(files.values()) / len(files)
     items.sort(key=lambda item: -files.get(file_of(item.nodeid), mean))
@@ -127,14 +129,16 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_setup():
-    """Small matrices are quicker on one thread, and sums come out the same every time: what a test computes with more
-    threads leaves that number to this thread, and to all threads that are started after it."""
+    """Small matrices are quicker on one thread, and sums come out the same every time:
+    what a test computes with more threads leaves that number to this thread, and to all
+    threads that are started after it."""
     torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def pairs():
-    """English and Spanish sentences that between them hold every character of the small vocabulary."""
+    """English and Spanish sentences that between them hold every character of the small
+    vocabulary."""
     return PAIRS
 
 
@@ -168,7 +172,8 @@ def random_model(norm, tokenizer, **more):
 
 @pytest.fixture(params=NORMS)
 def tiny_model(request, tokenizer):
-    """A model of either norm with random weights, two layers of four heads, in evaluation mode."""
+    """A model of either norm with random weights, two layers of four heads, in
+    evaluation mode."""
     return random_model(request.param, tokenizer)
 
 
@@ -202,20 +207,22 @@ def learn_by_heart(model, pairs, steps, rate=3e-3):
 
 @pytest.fixture(scope="session")
 def learn():
-    """`learn(model, pairs of ids, steps)` trains a model until it knows the pairs; returns the last loss."""
+    """`learn(model, pairs of ids, steps)` trains a model until it knows the pairs;
+    returns the last loss."""
     return learn_by_heart
 
 
 @pytest.fixture(scope="session")
 def learned_pairs():
-    """The sentences that the model of `tiny_checkpoint` translates without a mistake."""
+    """The sentences that the model of `tiny_checkpoint` translates without a
+    mistake."""
     return PAIRS[:8]
 
 
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
-    """Folder of a checkpoint: pre-norm, two layers of four heads, `learned_pairs` known by heart. Do not write to it;
-    copy it with `shutil.copytree`."""
+    """Folder of a checkpoint: pre-norm, two layers of four heads, `learned_pairs` known
+    by heart. Do not write to it; copy it with `shutil.copytree`."""
     torch.manual_seed(1)
     model = Transformer(
         Config(
@@ -243,8 +250,8 @@ def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
 
 @pytest.fixture(scope="session")
 def other_checkpoint(tmp_path_factory, tokenizer) -> Path:
-    """Folder of a checkpoint of another shape that has learned nothing: post-norm, three and one layers of six heads.
-    Do not write to it."""
+    """Folder of a checkpoint of another shape that has learned nothing: post-norm,
+    three and one layers of six heads. Do not write to it."""
     model = random_model(
         "post",
         tokenizer,
@@ -278,7 +285,8 @@ def reviews():
 
 @pytest.fixture(scope="session")
 def review_tokenizer():
-    """A vocabulary of 120 pieces, without capitals, of the reviews and the sentences."""
+    """A vocabulary of 120 pieces, without capitals, of the reviews and the
+    sentences."""
     return Tokenizer.train(
         [text for _, text in REVIEWS] + [english for english, _ in PAIRS],
         120,
@@ -302,14 +310,16 @@ def learn_labels(model, tokenizer, rows, steps):
 
 @pytest.fixture(scope="session")
 def learn_reviews():
-    """`learn_reviews(model, tokenizer, rows, steps)` trains a classifier until it knows the rows; returns the loss."""
+    """`learn_reviews(model, tokenizer, rows, steps)` trains a classifier until it knows
+    the rows; returns the loss."""
     return learn_labels
 
 
 @pytest.fixture(scope="session")
 def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
-    """Folder of a classifier, two layers of four heads, that knows the twelve reviews by heart and reads 24 pieces at
-    most. Do not write to it; copy it with `shutil.copytree`."""
+    """Folder of a classifier, two layers of four heads, that knows the twelve reviews
+    by heart and reads 24 pieces at most. Do not write to it; copy it with
+    `shutil.copytree`."""
     torch.manual_seed(1)
     model = TransformerClassifier(
         ClassifierConfig(
@@ -336,8 +346,9 @@ def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_writer(tmp_path_factory, review_tokenizer) -> Path:
-    """Folder of a language model of the shape of `tiny_classifier`, but with a causal mask as all of its kind, that
-    knows the twelve reviews by heart. Do not write to it."""
+    """Folder of a language model of the shape of `tiny_classifier`, but with a causal
+    mask as all of its kind, that knows the twelve reviews by heart. Do not write to it.
+    """
     torch.manual_seed(2)
     model = LanguageModel(
         LanguageModelConfig(
@@ -402,7 +413,8 @@ def measured_classifier(tiny_classifier, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def generation_checkpoints(tmp_path_factory, tokenizer):
-    """Folders of tiny untrained models of the four generations by name, with all that a training leaves."""
+    """Folders of tiny untrained models of the four generations by name, with all that a
+    training leaves."""
     return recorded_models.make(tmp_path_factory.mktemp("generations"), tokenizer)
 
 
@@ -424,8 +436,8 @@ def served(
     generation_checkpoints,
     tmp_path_factory,
 ):
-    """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it. Where
-    `make page` has started one, TEST_SERVER names it."""
+    """The app as `python app.py` starts it, on small models; shared by all tests that
+    change nothing in it. Where `make page` has started one, TEST_SERVER names it."""
     if address := os.environ.get("TEST_SERVER"):
         yield SimpleNamespace(address=address)
         return
@@ -456,7 +468,8 @@ def address(served):
 
 @pytest.fixture(scope="session")
 def public(tiny_checkpoint, other_checkpoint, tiny_classifier, tmp_path_factory):
-    """The address of a page whose visitors may choose among two models only, and which is an MCP server too."""
+    """The address of a page whose visitors may choose among two models only, and which
+    is an MCP server too."""
     with App(
         tmp_path_factory.mktemp("public"),
         "--checkpoint",
@@ -473,7 +486,8 @@ def public(tiny_checkpoint, other_checkpoint, tiny_classifier, tmp_path_factory)
 
 @pytest.fixture(scope="session")
 def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
-    """The app behind a password (of the user ada: “a b:c”), asked for a public link that cannot be made."""
+    """The app behind a password (of the user ada: “a b:c”), asked for a public link
+    that cannot be made."""
     nobody_listens = "http://127.0.0.1:9"
     with App(
         tmp_path_factory.mktemp("guarded"),
@@ -493,7 +507,8 @@ def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    """`start(*flags, program=None, command=None, **environment)`: an App, which ends with the tests of its module."""
+    """`start(*flags, program=None, command=None, **environment)`: an App, which ends
+    with the tests of its module."""
     with ExitStack() as started:
         yield lambda *flags, **more: started.enter_context(
             App(tmp_path_factory.mktemp("app"), *flags, **more)
@@ -523,7 +538,8 @@ def server():
 
 
 def endless(stopped):
-    """A search that does not end, in place of `service.translating`; `stopped` is set when it is given up."""
+    """A search that does not end, in place of `service.translating`; `stopped` is set
+    when it is given up."""
 
     def search(*_):
         try:

@@ -12,7 +12,8 @@ DEFAULTS = {
 
 
 def ask(address, endpoint, *values, opener=None):
-    """-> the answer; raises ValueError with what the server says. opener: of urllib, with the cookies of a login."""
+    """-> the answer; raises ValueError with what the server says. opener: of urllib,
+    with the cookies of a login."""
     urlopen = opener.open if opener else urllib.request.urlopen
     data = {"data": [*values, *DEFAULTS[endpoint][len(values) :]]}
     post = urllib.request.Request(

@@ -1,8 +1,10 @@
-"""Starts apps quickly: this process has loaded what every app loads, and is forked for each.
+"""Starts apps quickly: this process has loaded what every app loads, and is forked for
+each.
 
-`Forked` tells it what to run, a line of JSON each: {"arguments": […], "program": whether they are those of
-tests/programs.py rather than of app.py, "folder": …, "environment": {…}, "input": …, "output": …}, the last two names
-of pipes. It answers with the number of the new process. Linux alone has what this rests on.
+`Forked` tells it what to run, a line of JSON each: {"arguments": […], "program":
+whether they are those of tests/programs.py rather than of app.py, "folder": …,
+"environment": {…}, "input": …, "output": …}, the last two names of pipes. It answers
+with the number of the new process. Linux alone has what this rests on.
 """
 
 import json

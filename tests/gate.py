@@ -1,10 +1,14 @@
-"""What `make test` runs: the tests once, and a second time the few journeys through the page that failed.
+"""What `make test` runs: the tests once, and a second time the few journeys through the
+page that failed.
 
-    python -m tests.gate [--beside COMMAND] [--journeys FOLDER] [--measure] [arguments of pytest]
+    python -m tests.gate [--beside COMMAND] [--journeys FOLDER] [--measure] [arguments
+    of pytest]
 
-How a journey ends may depend on how busy the machine is. Where nothing failed but journeys, and few of them, each is
-run again alone, with a page and a server of its own. What passes then is no failure; it is told last, and written to
-test-results/second-try.md, since a journey that is found there again and again hides a fault.
+How a journey ends may depend on how busy the machine is. Where nothing failed but
+journeys, and few of them, each is run again alone, with a page and a server of its own.
+What passes then is no failure; it is told last, and written to
+test-results/second-try.md, since a journey that is found there again and again hides a
+fault.
 """
 
 import argparse
@@ -77,7 +81,8 @@ class Failure:
 
 
 class Record:
-    """A plugin that notes what failed, whether the run came to its end, and the seconds of each file."""
+    """A plugin that notes what failed, whether the run came to its end, and the seconds
+    of each file."""
 
     def __init__(self):
         self.root = Path.cwd()
@@ -134,7 +139,8 @@ def try_again(failure, record):
 
 
 def measure(record):
-    """Note the seconds of the files that were run and of their slow tests, and forget those of files that are gone."""
+    """Note the seconds of the files that were run and of their slow tests, and forget
+    those of files that are gone."""
     path = record.root / SECONDS
     known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     known = {
@@ -177,7 +183,8 @@ def arguments(argv):
 
 
 def main(argv=None):
-    """Run everything; returns the exit code of pytest, or that of the command beside it."""
+    """Run everything; returns the exit code of pytest, or that of the command beside
+    it."""
     given, others = arguments(argv)
     record = Record()
     shutil.rmtree("test-results", ignore_errors=True)

@@ -1,7 +1,9 @@
-"""The app in a process of its own, for every test that needs a server: `python app.py`, or a program of programs.py.
+"""The app in a process of its own, for every test that needs a server: `python app.py`,
+or a program of programs.py.
 
-How it is steered: `wait_for` what it prints, and `say` a word to a program, which answers with a line. What tells
-nobody that it has happened is asked again and again by `wait_until`, the one place where tests may sleep.
+How it is steered: `wait_for` what it prints, and `say` a word to a program, which
+answers with a line. What tells nobody that it has happened is asked again and again by
+`wait_until`, the one place where tests may sleep.
 """
 
 import atexit
@@ -37,13 +39,15 @@ def free_port():
 
 
 def patience(least=PATIENCE, times=8):
-    """Seconds to wait for what should happen: so many times what the slowest app took to start, which tells how busy
-    the machine is; `least` on an idle one, and never more than a start may take."""
+    """Seconds to wait for what should happen: so many times what the slowest app took
+    to start, which tells how busy the machine is; `least` on an idle one, and never
+    more than a start may take."""
     return round(min(max(least, times * max(starts)), LONGEST_START))
 
 
 def wait_until(done, seconds=None, pause=time.sleep):
-    """The first true answer of `done`, asked twenty times a second; AssertionError where it does not come in time."""
+    """The first true answer of `done`, asked twenty times a second; AssertionError
+    where it does not come in time."""
     seconds = patience() if seconds is None else seconds
     until = time.monotonic() + seconds
     while not (answer := done()):
@@ -53,7 +57,8 @@ def wait_until(done, seconds=None, pause=time.sleep):
 
 
 class Forked:
-    """An app of tests/forks.py, used as a `subprocess.Popen` is. program: whether the arguments are of programs.py."""
+    """An app of tests/forks.py, used as a `subprocess.Popen` is. program: whether the
+    arguments are of programs.py."""
 
     server = None  # from which all apps of these tests are forked
 
@@ -111,11 +116,13 @@ class Forked:
 
 
 class App:
-    """A started app, once it has said that it is `ready`; use it in a `with`, or `close` it.
+    """A started app, once it has said that it is `ready`; use it in a `with`, or
+    `close` it.
 
-    `flags` are those of app.py, or the arguments of `program`, a function of tests/programs.py, or those of another
-    `command`. It works in the folder `work`, and keeps files of uploads, of the Hub and of others in `temporary`, both
-    inside `folder`.
+    `flags` are those of app.py, or the arguments of `program`, a function of
+    tests/programs.py, or those of another `command`. It works in the folder `work`, and
+    keeps files of uploads, of the Hub and of others in `temporary`, both inside
+    `folder`.
     """
 
     def __init__(
@@ -178,7 +185,8 @@ class App:
         self._unread.put(None)
 
     def wait_for(self, beginning, seconds=None):
-        """The next line that begins so; AssertionError where the app ends without it, or says nothing for long."""
+        """The next line that begins so; AssertionError where the app ends without it,
+        or says nothing for long."""
         seconds = patience() if seconds is None else seconds
         while True:
             try:

@@ -1,6 +1,8 @@
-"""The command line in a process of its own, as the client of a Hub reads its environment when it is imported.
+"""The command line in a process of its own, as the client of a Hub reads its
+environment when it is imported.
 
-Processes are forked from one that has imported torch, and nothing of the client; that spares seconds for each.
+Processes are forked from one that has imported torch, and nothing of the client; that
+spares seconds for each.
 """
 
 import multiprocessing
@@ -28,7 +30,8 @@ class Run:
 
     @property
     def said(self):
-        """What it said on standard error, one sentence, without the bars of its progress."""
+        """What it said on standard error, one sentence, without the bars of its
+        progress."""
         lines = [line.rsplit("\r", 1)[-1] for line in self.err.splitlines()]
         (line,) = [line for line in lines if line.strip()]
         assert line.endswith(".") and "Traceback" not in line
@@ -58,8 +61,8 @@ def watched(*argv):
 
 
 def store(file, folder):
-    """Put a file into a folder as Xet's servers would keep it, and say its name there; a process of its own, since only
-    one at a time can open the folder."""
+    """Put a file into a folder as Xet's servers would keep it, and say its name there;
+    a process of its own, since only one at a time can open the folder."""
     import hf_xet
 
     with hf_xet.XetSession().new_upload_commit(endpoint=folder) as commit:
@@ -68,7 +71,8 @@ def store(file, folder):
 
 
 def storing(*argv):
-    """The command line, which takes files from Xet; it says how many bytes that brought."""
+    """The command line, which takes files from Xet; it says how many bytes that
+    brought."""
     from huggingface_hub import file_download
 
     brought = []
@@ -91,7 +95,8 @@ def storing(*argv):
 
 
 def impatient(*argv):
-    """The command line, which gives a fetch up that brings less than 20 kB in a second."""
+    """The command line, which gives a fetch up that brings less than 20 kB in a
+    second."""
     from xformer.hub import transfer
 
     transfer.WINDOW = 1.0

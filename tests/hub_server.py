@@ -1,7 +1,8 @@
-"""A Hugging Face Hub on loopback: as much of its HTTP interface as the real client uses to upload and to download.
+"""A Hugging Face Hub on loopback: as much of its HTTP interface as the real client uses
+to upload and to download.
 
-Repositories, commits and large files (LFS) live in memory; a Space is named spaces/owner/name. What was asked is in
-`log`; `faults` make it misbehave.
+Repositories, commits and large files (LFS) live in memory; a Space is named
+spaces/owner/name. What was asked is in `log`; `faults` make it misbehave.
 """
 
 import base64
@@ -44,8 +45,8 @@ class Repository:
 
 
 class Hub(ThreadingHTTPServer):
-    """`repositories` by owner/name, or spaces/owner/name, `log` of (method, path), `token` that may see what is private
-    and may write."""
+    """`repositories` by owner/name, or spaces/owner/name, `log` of (method, path),
+    `token` that may see what is private and may write."""
 
     token = "hf_secret"
     daemon_threads = True
@@ -63,7 +64,8 @@ class Hub(ThreadingHTTPServer):
         self.thread.start()
 
     def requests(self):
-        """What was asked since the last time, without what the client asks once a day: a list of programs."""
+        """What was asked since the last time, without what the client asks once a day:
+        a list of programs."""
         found = [line for line in self.log if "agent-harnesses" not in line]
         self.log[:] = []
         return found
@@ -78,7 +80,8 @@ class Hub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Each fault is a function of a handler and a path, and true where it has answered in the Hub's place."""
+    """Each fault is a function of a handler and a path, and true where it has answered
+    in the Hub's place."""
 
     protocol_version = "HTTP/1.1"
     server: Hub
@@ -145,7 +148,8 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def repository(self, name):
-        """The repository, or None after it was said that there is none; the Hub says 401 to who has no token."""
+        """The repository, or None after it was said that there is none; the Hub says
+        401 to who has no token."""
         found = self.server.repositories.get(name)
         if found is None or not self.may(found):
             self.refuse(

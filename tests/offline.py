@@ -12,7 +12,8 @@ def data_of(page):
 
 
 def maps_of(page, stack):
-    """The maps (layers, heads, queries, keys) of a stack, float32, as the page's script decodes them."""
+    """The maps (layers, heads, queries, keys) of a stack, float32, as the page's script
+    decodes them."""
     packed = data_of(page)[stack]
     return np.frombuffer(base64.b64decode(packed["data"]), "<f4").reshape(
         packed["shape"]
@@ -20,7 +21,8 @@ def maps_of(page, stack):
 
 
 def asks_for_nothing(page):
-    """Whether nothing in a page is fetched: the one address that it holds is the name of SVG's elements."""
+    """Whether nothing in a page is fetched: the one address that it holds is the name
+    of SVG's elements."""
     return not re.findall(
         r"""(?:src|href)\s*=|https?:|@import|url\(""",
         page.replace("http://www.w3.org/2000/svg", ""),

@@ -12,13 +12,15 @@ from xformer.ui import page
 
 
 def run(coroutine):
-    """Run a coroutine to its end, in a thread of its own: in that of the tests, Playwright's loop may be running."""
+    """Run a coroutine to its end, in a thread of its own: in that of the tests,
+    Playwright's loop may be running."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()
 
 
 def laid_out(models, reviews=None, language=ENGLISH, **more):
-    """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`. models: a pool, or one service."""
+    """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`. models: a
+    pool, or one service."""
     pool = models if hasattr(models, "lease") else Models(models)
 
     # where no event loop is running, Gradio makes some that it never closes
@@ -32,7 +34,8 @@ def laid_out(models, reviews=None, language=ENGLISH, **more):
 
 
 def shown(pictures, service, language=ENGLISH, made=None, **values):
-    """What `Pictures` draw where the controls that `values` do not name hold what they hold at first."""
+    """What `Pictures` draw where the controls that `values` do not name hold what they
+    hold at first."""
     return pictures.draw(
         service,
         language,

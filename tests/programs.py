@@ -1,6 +1,8 @@
-"""Pages with some of their parts replaced: `python -m tests.programs NAME ARGUMENTS`, as tests.harness.App starts them.
+"""Pages with some of their parts replaced: `python -m tests.programs NAME ARGUMENTS`,
+as tests.harness.App starts them.
 
-A program ends when it is told to stop. Words on its standard input are answered on its standard output.
+A program ends when it is told to stop. Words on its standard input are answered on its
+standard output.
 """
 
 import sys
@@ -37,8 +39,9 @@ def opened(checkpoint, classifier):
 
 
 def failing(checkpoint, classifier):
-    """The app whose models fail in the middle of everything that is asked of them. After the word “forget” it looks for
-    uploads that nobody has read five times a second, and tells so."""
+    """The app whose models fail in the middle of everything that is asked of them.
+    After the word “forget” it looks for uploads that nobody has read five times a
+    second, and tells so."""
     forget = threading.Event()
 
     def fail(*values, **named):
@@ -75,10 +78,12 @@ def turned(checkpoint, classifier):
 
 
 def steered(checkpoint, classifier):
-    """The app, on searches and readings that stay at their beginning until the word “go” comes, and again after “hold”.
-    It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept,
-    or to “size” the bytes of all that is asked of it, to “clients” the addresses of who asked. It tells “overdue” while
-    a request has waited for longer than one waits for somebody to listen for its answer.
+    """The app, on searches and readings that stay at their beginning until the word
+    “go” comes, and again after “hold”. It tells when one begins and when one was
+    stopped; its answers are how many are served, and how many sessions kept, or to
+    “size” the bytes of all that is asked of it, to “clients” the addresses of who
+    asked. It tells “overdue” while a request has waited for longer than one waits for
+    somebody to listen for its answer.
     """
     go = threading.Event()
     search = batching.translating

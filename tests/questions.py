@@ -31,8 +31,8 @@ from xformer.results import (
 
 
 def one_of_each(source, target, piece):
-    """Questions to a transformer about a source and a target, and about a piece of the vocabulary: all but
-    `WalkAdditive`, which it refuses."""
+    """Questions to a transformer about a source and a target, and about a piece of the
+    vocabulary: all but `WalkAdditive`, which it refuses."""
     head = Head("cross", 1, 1)
     return [
         WalkHead(source, target, head),

@@ -1,9 +1,10 @@
-"""What `make quick` runs: the tests that concern what has changed since the last commit, but for the slow ones.
+"""What `make quick` runs: the tests that concern what has changed since the last
+commit, but for the slow ones.
 
     python -m tests.quick [arguments of pytest]
 
-A changed module concerns the tests that import it, a changed script or text those that name it, and a test itself. What
-holds for all code is asked each time.
+A changed module concerns the tests that import it, a changed script or text those that
+name it, and a test itself. What holds for all code is asked each time.
 """
 
 import ast
@@ -25,7 +26,8 @@ NOT_SLOW = "not server and not slow and not full and not night"
 
 
 def changed():
-    """List the files that differ from the last commit, and those that git does not know yet."""
+    """List the files that differ from the last commit, and those that git does not know
+    yet."""
     asked = (
         ["diff", "--name-only", "HEAD"],
         ["ls-files", "--others", "--exclude-standard"],
@@ -52,7 +54,8 @@ def imported(path):
 
 
 def concerned(files, tests):
-    """Those of some modules of tests that concern changed files, paths from the project's root."""
+    """Those of some modules of tests that concern changed files, paths from the
+    project's root."""
     modules = {
         ".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files
     }

@@ -1,4 +1,5 @@
-"""Tiny models of the four generations with all that a training leaves, untrained and so quickly made."""
+"""Tiny models of the four generations with all that a training leaves, untrained and so
+quickly made."""
 
 import torch
 
@@ -32,7 +33,8 @@ BUCKETS = [
 
 
 def make(folder, tokenizer):
-    """Write a checkpoint of each generation into a folder; return their folders by name."""
+    """Write a checkpoint of each generation into a folder; return their folders by
+    name."""
     gold = read_gold()
     made = {}
     for name in GENERATIONS:

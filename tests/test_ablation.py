@@ -1,4 +1,5 @@
-"""Heads switched off and words left out: against passes done by hand, and without a trace on anybody else's."""
+"""Heads switched off and words left out: against passes done by hand, and without a
+trace on anybody else's."""
 
 import re
 import threading

@@ -1,4 +1,5 @@
-"""The alignment error rate, on cases worked by hand; the aligned pairs that ship; and the command."""
+"""The alignment error rate, on cases worked by hand; the aligned pairs that ship; and
+the command."""
 
 import json
 import shutil
@@ -62,7 +63,8 @@ def spelled(words):
         ({(0, 0), (1, 0)}, {(0, 0), (1, 1)}, {(0, 0), (1, 1)}, 1 / 2),
         # a link that is possible costs nothing: 1 - (1 + 2) / (2 + 1) ...
         ({(0, 0), (1, 0)}, {(0, 0)}, {(0, 0), (1, 0)}, 0),
-        # ... and nothing is lost without it: 1 - (1 + 1) / (1 + 1); the same link among the sure ones is missed:
+        # ... and nothing is lost without it: 1 - (1 + 1) / (1 + 1); the same link among
+        # the sure ones is missed:
         ({(0, 0)}, {(0, 0)}, {(0, 0), (1, 0)}, 0),
         ({(0, 0)}, {(0, 0), (1, 0)}, {(0, 0), (1, 0)}, 1 / 3),
         # A of 4, S of 3, 2 of A sure and 3 possible: 1 - (2 + 3) / (4 + 3)
@@ -89,6 +91,7 @@ def test_error_rates_of_nonsense():
 
 def test_columns_of_a_word_are_summed_and_its_rows_averaged():
     # los: "the" is the largest piece, "c" + "ats" more
+    # predicts </s>: not a word
     attention = np.array(
         [
             [0.40, 0.30, 0.30, 0.00, 0.00],
@@ -102,12 +105,13 @@ def test_columns_of_a_word_are_summed_and_its_rows_averaged():
             [0.00, 0.05, 0.00, 0.15, 0.80],
             [1.00, 0.00, 0.00, 0.00, 0.00],
         ]
-    )  # predicts </s>: not a word
+    )
     assert alignment.alignment(attention, SOURCE, PREDICTED) == {(1, 0), (1, 1), (2, 2)}
 
 
 def test_a_row_is_counted_for_the_piece_it_predicts():
-    """Row 0 is given <s> and predicts x: the rows go with `predicted`, one ahead of what the decoder is given."""
+    """Row 0 is given <s> and predicts x: the rows go with `predicted`, one ahead of
+    what the decoder is given."""
     found = trace(
         ("▁a", "▁b", "</s>"),
         ("▁x", "▁y", "</s>"),
@@ -144,7 +148,8 @@ def test_words_of_pieces_and_of_texts_are_the_same():
 
 
 def test_links_are_counted_over_all_pairs_together():
-    """A perfect pair of two words and a wrong one of one: 1 - 4 / 6, not the mean 1 / 2 of 0 and 1."""
+    """A perfect pair of two words and a wrong one of one: 1 - 4 / 6, not the mean 1 / 2
+    of 0 and 1."""
     first = trace(("▁a", "▁b", "</s>"), ("▁x", "▁y", "</s>"), [[np.eye(3)]])
     second = trace(("▁a", "▁b", "</s>"), ("▁x", "</s>"), [[np.eye(2, 3)]])
     gold = [
@@ -290,7 +295,8 @@ def test_a_head_that_knows_the_pairs_makes_no_error_and_one_that_looks_at_the_fi
 
 
 def test_a_head_that_looks_one_piece_late_is_found_by_the_other_reading():
-    """Rows are moved down by one: the row that was given "el" looks at "the", and predicts "gato"."""
+    """Rows are moved down by one: the row that was given "el" looks at "the", and
+    predicts "gato"."""
     gold = [
         Gold(
             "the cat",

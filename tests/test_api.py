@@ -1,4 +1,5 @@
-"""The named endpoints, asked by the real client, and what the server answers besides."""
+"""The named endpoints, asked by the real client, and what the server answers
+besides."""
 
 import json
 import re
@@ -22,7 +23,8 @@ from xformer.ui.server.middleware import HEADERS
 
 @pytest.fixture
 def ask(address):
-    """`ask(endpoint, *values)` as anybody may over HTTP: -> the answer; raises ValueError with what the server says."""
+    """`ask(endpoint, *values)` as anybody may over HTTP: -> the answer; raises
+    ValueError with what the server says."""
     return partial(endpoints.ask, address)
 
 

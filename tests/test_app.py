@@ -1,4 +1,5 @@
-"""What the page is started with: the services of each way to start it, which are the same."""
+"""What the page is started with: the services of each way to start it, which are the
+same."""
 
 import shutil
 import sys

@@ -1,4 +1,5 @@
-"""The direction of imports, followed from module to module, and what loading a package really loads."""
+"""The direction of imports, followed from module to module, and what loading a package
+really loads."""
 
 import ast
 import re
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Which rooms (packages, and modules that stand alone) a room may import. A room may always import itself.
+# Which rooms (packages, and modules that stand alone) a room may import. A room may
+# always import itself.
 TEXTBOOK = {
     "model",
     "recurrent",
@@ -85,7 +87,8 @@ BELOW = {
     "__main__": {"commands", "results", "strings"},
     "xformer": {"serve", "hub", "results", "viewing"},
 }
-# Modules of tests that no one module of the project answers for; every other is named after what it tests.
+# Modules of tests that no one module of the project answers for; every other is named
+# after what it tests.
 CROSS_CUTTING = {
     "benchmarks", "command_line", "copies", "ending", "evidence", "findings", "fuzz",
     "gate", "habits", "hosting", "hub_address", "killed_copy", "markup",
@@ -93,14 +96,16 @@ CROSS_CUTTING = {
     "plain_gradio", "projector", "races", "readme", "removal", "reverse", "risk",
     "safety", "scripts", "strangers", "walk",
 }  # fmt: skip
-# The modules that may import training: commands, and for training as a visitor watches, one module of serve.
+# The modules that may import training: commands, and for training as a visitor watches,
+# one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
 
 
 class Imports:
-    """The modules of a tree by name, and what each imports: `now`, when it is loaded, `later`, inside functions, and
-    `never`, under `if TYPE_CHECKING`, for its types alone.
+    """The modules of a tree by name, and what each imports: `now`, when it is loaded,
+    `later`, inside functions, and `never`, under `if TYPE_CHECKING`, for its types
+    alone.
     """
 
     def __init__(self, root: Path):
@@ -134,7 +139,8 @@ class Imports:
                 assert not child.level and child.module, (
                     f"{name} has a relative import; write xformer.…"
                 )
-                # `from package import name` imports a module of that name where there is one.
+                # `from package import name` imports a module of that name where there
+                # is one.
                 found[name] |= {
                     inner
                     if (inner := f"{child.module}.{alias.name}") in self.paths
@@ -152,7 +158,8 @@ class Imports:
                 )
 
     def direct(self, name):
-        """The modules of this project that a module imports anywhere, but for its types alone."""
+        """The modules of this project that a module imports anywhere, but for its types
+        alone."""
         return {one for one in self.now[name] | self.later[name] if one in self.paths}
 
     def known(self, name):
@@ -162,7 +169,8 @@ class Imports:
         }
 
     def loading(self, name):
-        """Everything, also of other packages, that loading a module loads, each with the module that imports it."""
+        """Everything, also of other packages, that loading a module loads, each with
+        the module that imports it."""
         loaded = {}
         waiting = [(name, "")]
         while waiting:
@@ -176,7 +184,8 @@ class Imports:
         return loaded
 
     def path_to(self, name, *roots):
-        """How loading a module comes to load one of the packages, as a chain of imports; "" where it does not."""
+        """How loading a module comes to load one of the packages, as a chain of
+        imports; "" where it does not."""
         loaded = self.loading(name)
         for end in loaded:
             if end.split(".")[0] in roots or end in roots:
@@ -207,7 +216,8 @@ def part(name):
 
 
 def room(name):
-    """The package or the lone module that a module belongs to; of a part of the page, the kind of its module."""
+    """The package or the lone module that a module belongs to; of a part of the page,
+    the kind of its module."""
     if part(name):
         return {"part": "part", "ask": "ask"}.get(name.split(".")[-1], "drawing")
     return ROOMS_OF_THEIR_OWN.get(name) or name.removeprefix("xformer.").split(".")[0]
@@ -243,7 +253,8 @@ def test_imports_run_down():
 
 
 def test_no_part_knows_another_and_nobody_knows_a_part():
-    """The table of tabs names them, and a service finds their ask.py: so each can be taken out."""
+    """The table of tabs names them, and a service finds their ask.py: so each can be
+    taken out."""
     known = {
         name: sorted(wrong)
         for name in PROJECT.paths
@@ -263,7 +274,8 @@ def test_the_rooms_stand_on_floors():
 
 
 def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
-    """But for two that name the types of what uses them: the quick ways of a model, and a trace written as a page."""
+    """But for two that name the types of what uses them: the quick ways of a model, and
+    a trace written as a page."""
     known = {name: PROJECT.known(name) - {name} for name in PROJECT.paths}
     known["xformer.inference"].discard("xformer.model")
     known["xformer.offline_page"] -= {
@@ -394,8 +406,8 @@ def stems(folder):
 
 
 def test_tests_are_named_after_what_they_test():
-    """By a module or a package; where several share a name, by module_package. Journeys are named by a tab or its part,
-    tests on the bench by a part or a script."""
+    """By a module or a package; where several share a name, by module_package. Journeys
+    are named by a tab or its part, tests on the bench by a part or a script."""
     names = {
         part
         for name in PROJECT.paths

@@ -1,4 +1,5 @@
-"""The architecture view: every parameter stands in one box, the order of the boxes is the model's, and text is text."""
+"""The architecture view: every parameter stands in one box, the order of the boxes is
+the model's, and text is text."""
 
 import json
 import re
@@ -22,7 +23,8 @@ PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
 
 
 class Boxes(HTMLParser):
-    """Kinds of boxes in the order in which they are computed, and what the buttons open."""
+    """Kinds of boxes in the order in which they are computed, and what the buttons
+    open."""
 
     def __init__(self, html):
         super().__init__()
@@ -238,7 +240,8 @@ def rows():
 
 
 def test_teachers_words_keep_apart_what_is_apart():
-    """A shift is what the decoder is given, a mask what it sees; a predictor has no feed-forward network."""
+    """A shift is what the decoder is given, a mask what it sees; a predictor has no
+    feed-forward network."""
     shift, mask, layer = (
         rows()[name]
         for name in (

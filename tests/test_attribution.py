@@ -1,4 +1,5 @@
-"""Why a text was judged so: the fast way against the readable one, effects one by one, ranks on hand-worked cases."""
+"""Why a text was judged so: the fast way against the readable one, effects one by one,
+ranks on hand-worked cases."""
 
 import math
 from types import SimpleNamespace
@@ -244,7 +245,8 @@ def any_mask(request, review_tokenizer, reviews, learn_reviews, tmp_path, monkey
 def test_a_review_is_read_once_with_a_trace_and_once_beside_its_words(
     any_mask, monkeypatch
 ):
-    """The encoder sees the whole row twice: for the label and what is looked at, and as what words are compared with."""
+    """The encoder sees the whole row twice: for the label and what is looked at, and as
+    what words are compared with."""
     model = any_mask.model
     passes = []
     row, _ = encode(any_mask.tokenizer, TEXT, 64)
@@ -392,7 +394,8 @@ def test_a_cut_text_says_where(running):
 
 
 def test_two_words_are_not_joined_across_the_cut(running):
-    """Neither part of what the cut left of two words is shown as a word that nobody wrote."""
+    """Neither part of what the cut left of two words is shown as a word that nobody
+    wrote."""
     text = " ".join(["wonderfulactors", "boringminute"] * 10)
     attribution = running.attribute(text)
     pieces = attribution.sentiment.pieces  # 22 pieces are read

@@ -1,4 +1,5 @@
-"""Decoding for everybody: strangers share batches and never see each other, and nobody waits for a long sentence."""
+"""Decoding for everybody: strangers share batches and never see each other, and nobody
+waits for a long sentence."""
 
 import threading
 

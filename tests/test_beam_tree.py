@@ -1,4 +1,5 @@
-"""The picture of a beam: every number in it is the search's, and every sentence about a hypothesis is true of it."""
+"""The picture of a beam: every number in it is the search's, and every sentence about a
+hypothesis is true of it."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""BLEU of one translation: the paper's example, and that its parts multiply to its score."""
+"""BLEU of one translation: the paper's example, and that its parts multiply to its
+score."""
 
 import math
 import re
@@ -18,7 +19,8 @@ from xformer.ui.handlers import Ask
 
 
 def test_bleu_of_the_papers_example():
-    """Papineni et al. (2002), section 2.1: "the" seven times has a modified unigram precision of 2/7."""
+    """Papineni et al. (2002), section 2.1: "the" seven times has a modified unigram
+    precision of 2/7."""
     parts = bleu("the the the the the the the", "the cat is on the mat")
     assert (parts.matches[0], parts.totals[0]) == (2, 7)
     assert parts.score == 0 and parts.brevity_penalty == 1
@@ -68,7 +70,8 @@ def test_scores_and_counts_are_those_of_sacrebleu(said, wanted):
 
 
 def test_precisions_without_clipping_and_the_counts_of_each_ngram():
-    """The classic of Papineni et al.: seven out of seven unclipped, two out of seven clipped."""
+    """The classic of Papineni et al.: seven out of seven unclipped, two out of seven
+    clipped."""
     parts = bleu("the the the the the the the", "the cat is on the mat")
     assert parts.unclipped[0] == 7 and parts.matches[0] == 2
     assert (

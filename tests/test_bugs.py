@@ -1,4 +1,5 @@
-"""Models broken on purpose: each computes what its mistake says, by a transformer written out here, and gives it away."""
+"""Models broken on purpose: each computes what its mistake says, by a transformer
+written out here, and gives it away."""
 
 import base64
 import json

@@ -1,4 +1,5 @@
-"""A checkpoint comes back as it was saved; a broken one is refused in a sentence that names the file and a way out."""
+"""A checkpoint comes back as it was saved; a broken one is refused in a sentence that
+names the file and a way out."""
 
 import hashlib
 import json
@@ -452,7 +453,8 @@ def test_a_card_without_an_end_is_not_read(folder):
 
 
 def test_weights_larger_than_the_memory_are_refused(folder):
-    """A file of 200 GB, nearly all of it a hole, in a process that may use 12 GB more than it does."""
+    """A file of 200 GB, nearly all of it a hole, in a process that may use 12 GB more
+    than it does."""
     path = folder / "model.safetensors"
     size = 200 << 30
     tensor = {"dtype": "F16", "shape": [size // 2], "data_offsets": [0, size]}

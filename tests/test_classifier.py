@@ -1,4 +1,5 @@
-"""The encoder on its own, as a language model and as a classifier: masks, pooling, what is taken over and learned."""
+"""The encoder on its own, as a language model and as a classifier: masks, pooling, what
+is taken over and learned."""
 
 import dataclasses
 import math
@@ -32,7 +33,8 @@ ROWS = [[BOS, 10, 11, 12, 13, EOS], [BOS, 20, EOS], [BOS, 30, 31, EOS]]
 
 
 def shaken(model):
-    """Random biases and normalisations too: at 0 and 1, as they begin, they would hide mistakes."""
+    """Random biases and normalisations too: at 0 and 1, as they begin, they would hide
+    mistakes."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:
@@ -77,7 +79,8 @@ def test_attention_pooling_by_hand():
 
 
 def test_max_pooling_by_hand():
-    """The largest of each of four dimensions; the first vector gives three of them, the third is padding."""
+    """The largest of each of four dimensions; the first vector gives three of them, the
+    third is padding."""
     states = torch.tensor(
         [[[1.0, -2.0, 5.0, 7.0], [3.0, -6.0, 4.0, 2.0], [9.0, 9.0, 9.0, 9.0]]]
     )

@@ -1,4 +1,5 @@
-"""`classify --file`: what is read from which file, what a broken one is told, and what comes out."""
+"""`classify --file`: what is read from which file, what a broken one is told, and what
+comes out."""
 
 import csv
 import io

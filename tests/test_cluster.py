@@ -1,8 +1,8 @@
-"""The engine in two replicas of Ray Serve: equal to a service here, and nothing is lost where a replica is killed or
-hangs.
+"""The engine in two replicas of Ray Serve: equal to a service here, and nothing is lost
+where a replica is killed or hangs.
 
-Each process measures by which product of matrices its steps of a search are quickest, so that log-probabilities of two
-may differ in the last bits; maps and labels do not.
+Each process measures by which product of matrices its steps of a search are quickest,
+so that log-probabilities of two may differ in the last bits; maps and labels do not.
 """
 
 import os

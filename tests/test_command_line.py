@@ -1,4 +1,5 @@
-"""The command line: what it prints, and the one sentence and exit status 2 that bad input gets."""
+"""The command line: what it prints, and the one sentence and exit status 2 that bad
+input gets."""
 
 import argparse
 import io
@@ -534,8 +535,9 @@ def pairs_file(path, pairs):
 def test_a_test_may_be_scored_without_what_was_trained_on(
     capsys, tiny_checkpoint, learned_pairs, tmp_path
 ):
-    """Of eight pairs three share a sentence with the file, in English, in Spanish, in both, whatever its lines are
-    marked. The score that is kept says so, beside that of the whole set."""
+    """Of eight pairs three share a sentence with the file, in English, in Spanish, in
+    both, whatever its lines are marked. The score that is kept says so, beside that of
+    the whole set."""
     folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
     test = pairs_file(tmp_path / "test.tsv", learned_pairs)
     file = pairs_file(

@@ -1,4 +1,5 @@
-"""The functions of the page that run in the browser: each is found by its name, and used."""
+"""The functions of the page that run in the browser: each is found by its name, and
+used."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Addresses: what the page writes it reads back, and nonsense made by hand is named and passed over."""
+"""Addresses: what the page writes it reads back, and nonsense made by hand is named and
+passed over."""
 
 import json
 import re
@@ -577,7 +578,8 @@ def test_a_key_belongs_to_one_control(service):
 
 
 def test_a_control_needs_nothing_but_its_declaration(service):
-    """A tab with one checkbox: it is in the address, and set, written, and listened to."""
+    """A tab with one checkbox: it is in the address, and set, written, and listened
+    to."""
     from xformer.ui.tabs import Tab
 
     def build(page):

@@ -1,4 +1,5 @@
-"""Several copies of the page behind HAProxy, as hosting/copies.py starts them, and the files that say the same."""
+"""Several copies of the page behind HAProxy, as hosting/copies.py starts them, and the
+files that say the same."""
 
 import os
 import re
@@ -30,7 +31,8 @@ CONFIGURATION = (ROOT / "hosting" / "haproxy.cfg").read_text(encoding="utf-8")
 
 
 class Visitor:
-    """A browser: it keeps its cookie, and holds the stream open that tells the page it is still there."""
+    """A browser: it keeps its cookie, and holds the stream open that tells the page it
+    is still there."""
 
     def __init__(self, address):
         self.address = address
@@ -180,7 +182,8 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(
 
 @pytest.fixture
 def proxy(tmp_path):
-    """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced; its copy is not there."""
+    """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced;
+    its copy is not there."""
     with ExitStack() as started:
 
         def start(**changes):

@@ -1,4 +1,5 @@
-"""Reading pairs, roughening them by hand-worked cases, and packing them into batches."""
+"""Reading pairs, roughening them by hand-worked cases, and packing them into
+batches."""
 
 import lzma
 import math
@@ -37,8 +38,8 @@ def only(**change):
 
 
 class Scripted(random.Random):
-    """Chance that is told what to do: `random` gives the floats in turn, `choice` picks by the indices in turn, which
-    `randint` gives as they are."""
+    """Chance that is told what to do: `random` gives the floats in turn, `choice` picks
+    by the indices in turn, which `randint` gives as they are."""
 
     def __new__(cls, *_, **__):  # Python 3.10 would take the lists for a seed
         return super().__new__(cls)
@@ -60,7 +61,8 @@ class Scripted(random.Random):
 
 
 class Letters:
-    """A tokenizer whose pieces are letters, so that lengths can be seen; it counts the splits that are drawn."""
+    """A tokenizer whose pieces are letters, so that lengths can be seen; it counts the
+    splits that are drawn."""
 
     def __init__(self):
         self.drawn = 0
@@ -267,7 +269,8 @@ def test_roughening_happens_as_often_as_asked():
     ],
 )
 def test_a_slip_swaps_loses_or_doubles_a_letter(indices, typed):
-    """The first index chooses among the inner letters o, u, s; the second what happens to it."""
+    """The first index chooses among the inner letters o, u, s; the second what happens
+    to it."""
     place, kind = indices
     assert slip("house", Scripted(indices=(place + 1, kind))) == typed
 
@@ -521,7 +524,8 @@ def test_processes_make_the_batches_that_a_thread_makes(monkeypatch):
 
 
 def test_without_written_pairs_epochs_are_what_they_were():
-    """A run that was begun before there were such pairs goes on with the same batches."""
+    """A run that was begun before there were such pairs goes on with the same
+    batches."""
     pairs = sentences(60)
     extra = [(f"x{i:03}", f"y{i:03}") for i in range(40)]
     rng = random.Random("0 3")
@@ -663,7 +667,8 @@ def test_names_stand_on_both_sides_and_are_seldom_written_small():
     ],
 )
 def test_names_are_exchanged_alike_on_both_sides(floats, indices, pair, wanted):
-    """For each name another is chosen, then, or not, one whose beginning of so many letters replaces as many of it."""
+    """For each name another is chosen, then, or not, one whose beginning of so many
+    letters replaces as many of it."""
     chance = Scripted(floats, indices)
     assert Names(NAMED).exchange(pair, chance) == wanted
     assert chance.floats == chance.indices == []

@@ -1,4 +1,5 @@
-"""Another word at a step: what stays, what is searched for again, and where heads look after each of the two."""
+"""Another word at a step: what stays, what is searched for again, and where heads look
+after each of the two."""
 
 import json
 from dataclasses import replace
@@ -25,7 +26,8 @@ def found(running, learned_pairs):
 
 
 def rival(candidate, step):
-    """The likeliest piece at a step that goes on with the sentence and was not chosen."""
+    """The likeliest piece at a step that goes on with the sentence and was not
+    chosen."""
     return next(
         piece
         for piece, _ in candidate.alternatives[step]
@@ -199,7 +201,8 @@ def test_where_a_given_target_and_a_free_translation_part(given, free, step):
 
 @pytest.fixture
 def traces(running):
-    """Two passes over "the <b> </s>" that part at step 1, with two layers of two heads that were worked by hand."""
+    """Two passes over "the <b> </s>" that part at step 1, with two layers of two heads
+    that were worked by hand."""
     old = running.trace("The cat sleeps.", "El gato")
     before = np.zeros((2, 2, 4, 3), np.float32)
     after = np.zeros((2, 2, 3, 3), np.float32)

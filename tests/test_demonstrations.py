@@ -1,4 +1,5 @@
-"""What lectures show with a translator, measured: each kind on a small model, what is refused, and what ships."""
+"""What lectures show with a translator, measured: each kind on a small model, what is
+refused, and what ships."""
 
 import json
 import re

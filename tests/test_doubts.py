@@ -1,4 +1,5 @@
-"""What is said of a text that is not English, and of one that the model does not know."""
+"""What is said of a text that is not English, and of one that the model does not
+know."""
 
 import math
 
@@ -77,7 +78,8 @@ def test_the_bound_is_the_one_that_was_fitted_to_the_model(
 
 
 def test_a_guess_is_said_with_its_probability(running, monkeypatch):
-    """In Python, the API and the command, which hand on the warnings of a translation, and on the page."""
+    """In Python, the API and the command, which hand on the warnings of a translation,
+    and on the page."""
     assert not running.translate("The cat sleeps.").warnings
     monkeypatch.setattr(running, "metrics", {"guesses": {"bound": 0.0}})
     found = running.translate("The cat sleeps.")
@@ -146,7 +148,8 @@ def test_signs_of_code_are_counted_where_a_sentence_has_fewer(text, signs):
 
 
 def test_words_that_are_spelled_are_counted():
-    """Words of three letters and more, two letters a piece at most; no numbers, and none of two letters."""
+    """Words of three letters and more, two letters a piece at most; no numbers, and
+    none of two letters."""
     pieces = [
         "▁", "q", "w", "er", "▁as", "df", ".", "▁1", "9", "9", "▁ab", "▁J", "ür", "gen",
         "▁house",
@@ -192,7 +195,8 @@ def test_a_sentence_that_was_lost_is_said_with_both_numbers(running):
 def test_what_is_no_sentence_is_said_once_and_has_no_figure_of_trust(
     running, learned_pairs, monkeypatch
 ):
-    """The reason found stands in the place of the one that is guessed at. A small vocabulary spells what is known."""
+    """The reason found stands in the place of the one that is guessed at. A small
+    vocabulary spells what is known."""
     assert not running.translate(learned_pairs[1][0]).warnings
     monkeypatch.setattr(translations, "LEAST_PIECES", 100)
     assert [one.key for one in running.translate(learned_pairs[1][0]).warnings] == [

@@ -1,4 +1,5 @@
-"""How the page and the engine end by a signal: what is under way is answered, what waits is told, and nothing more."""
+"""How the page and the engine end by a signal: what is under way is answered, what
+waits is told, and nothing more."""
 
 import asyncio
 import json
@@ -72,8 +73,8 @@ def test_a_page_is_served_until_a_signal_comes():
 
 @pytest.fixture
 def page():
-    """A page of one slow button that answers one at a time: its address, its server, what tells that it has begun, and
-    what lets it answer."""
+    """A page of one slow button that answers one at a time: its address, its server,
+    what tells that it has begun, and what lets it answer."""
     began = threading.Event()
     go = threading.Event()
 

@@ -1,4 +1,5 @@
-"""The engine over HTTP, asked by programs, and by a page elsewhere as if its services were here."""
+"""The engine over HTTP, asked by programs, and by a page elsewhere as if its services
+were here."""
 
 import asyncio
 import json
@@ -436,7 +437,8 @@ TEXT = "The cat sleeps."
         (
             "ask",
             asked("Head", stack="cross", layer=1, head=1),
-            "it must be a record AskWhy or Begin or EmbedSource or Examine or Follow or Force or GrowTree or MapMeanings",
+            "it must be a record AskWhy or Begin or EmbedSource or Examine or Follow or "
+            "Force or GrowTree or MapMeanings",
         ),
         (
             "ask",
@@ -548,7 +550,8 @@ def test_large_answers_are_refused(there, monkeypatch, learned_pairs):
 def test_maps_are_counted_before_they_are_computed(
     there, running, monkeypatch, learned_pairs, target, translates
 ):
-    """The limit is one number less than the maps have; those of the source alone are within it."""
+    """The limit is one number less than the maps have; those of the source alone are
+    within it."""
     english, spanish = learned_pairs[0]
     trace = running.explain(english, spanish)
     translated = []

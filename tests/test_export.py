@@ -1,4 +1,5 @@
-"""What is written to a file is what the model computed, and it is whole or not there."""
+"""What is written to a file is what the model computed, and it is whole or not
+there."""
 
 import json
 import re

@@ -25,7 +25,8 @@ from xformer.strings import ENGLISH, SPANISH
 
 @pytest.fixture
 def trace():
-    """Two layers of two heads over "the cat the" and its translation; every number tells where it stands."""
+    """Two layers of two heads over "the cat the" and its translation; every number
+    tells where it stands."""
     source = ("▁the", "▁ca", "t", "▁the", "</s>")
     target = ("<s>", "▁el", "▁gato")
     rng = np.random.default_rng(0)
@@ -110,7 +111,8 @@ def test_rows_say_what_was_given_and_what_is_predicted(trace):
 
 
 def test_a_head_that_aligns_the_piece_it_was_given_has_its_rows_named_by_it(trace):
-    """As the shipped model's best head does; so have those of the decoder's self-attention, as their columns have."""
+    """As the shipped model's best head does; so have those of the decoder's
+    self-attention, as their columns have."""
     given = {Head("cross", 1, 2)}
     own = picture(trace, Choice("cross", 1, 2), given=given)
     assert (
@@ -193,7 +195,8 @@ def test_weighed_attention_is_attention_times_norms_and_says_so(trace):
 
 @pytest.mark.parametrize("name", list(PALETTES))
 def test_palettes_go_from_one_end_to_another_in_even_steps_of_lightness(trace, name):
-    """What is larger is never drawn lighter in one place and darker in another, on paper that is white."""
+    """What is larger is never drawn lighter in one place and darker in another, on
+    paper that is white."""
     light = [
         1 - a + a * (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255
         for r, g, b, a in PALETTES[name]
@@ -244,7 +247,8 @@ def test_hidden_sinks_have_no_row_and_no_column_and_the_rest_is_renormalised(tra
 
 
 def random_trace(draw):
-    """A trace of words of several pieces and sinks among them, whose maps hold zeros too, as after a mask."""
+    """A trace of words of several pieces and sinks among them, whose maps hold zeros
+    too, as after a mask."""
     word = st.lists(
         st.sampled_from(["▁ga", "to", "s", ".", "▁.", ",", "▁"]), max_size=6
     )
@@ -315,7 +319,8 @@ def test_rows_sum_to_one_or_are_empty_as_the_rules_say(
 
 
 def test_a_word_whose_first_piece_sees_sinks_only_is_whole(trace):
-    """As of every decoder picture whose first word has several pieces: the first row can see <s> and nothing else."""
+    """As of every decoder picture whose first word has several pieces: the first row
+    can see <s> and nothing else."""
     given = ("<s>", "▁ga", "to")
     predicted = ("▁ga", "to", "</s>")
     own = np.broadcast_to(
@@ -629,7 +634,8 @@ def test_occlusion_shows_every_word_left_out_with_its_sign():
 
 
 def test_three_answers_stand_side_by_side_for_one_target_word(trace):
-    """Raw and value-weighted sums over the pieces of "cat", and nats summed over the pieces of the target word."""
+    """Raw and value-weighted sums over the pieces of "cat", and nats summed over the
+    pieces of the target word."""
     effect = np.array([[0.5, 2.0, -1.0], [0.25, 1.0, 0.0], [0, 0, 0]])
     occluded = Occlusion(
         ("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, effect
@@ -658,7 +664,8 @@ def test_three_answers_stand_side_by_side_for_one_target_word(trace):
 
 
 def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
-    """The row that predicts "el" was given <s>; the one that was given "el" predicts "gato"; none was given </s>."""
+    """The row that predicts "el" was given <s>; the one that was given "el" predicts
+    "gato"; none was given </s>."""
     found = Occlusion(
         ("▁the", "▁cat", "▁the"),
         trace.predicted,

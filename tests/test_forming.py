@@ -1,4 +1,5 @@
-"""A training watched: the moments that it left, the head that is followed, and what is said where nothing is kept."""
+"""A training watched: the moments that it left, the head that is followed, and what is
+said where nothing is kept."""
 
 import json
 import shutil

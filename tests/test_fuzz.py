@@ -1,4 +1,5 @@
-"""Any string in, a result or one clear sentence out: from the services, and over HTTP."""
+"""Any string in, a result or one clear sentence out: from the services, and over
+HTTP."""
 
 import json
 import math
@@ -23,7 +24,8 @@ from xformer.serve.bleu import bleu
 from xformer.strings import ENGLISH, SPANISH
 
 pytestmark = pytest.mark.full
-# Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
+# Anything at all, and what is likelier to go wrong: words the models know among signs
+# that mean something somewhere.
 PARTS = (
     "The cat",
     "good",

@@ -1,4 +1,5 @@
-"""The test command, on folders of a few tests: what is tried again, what is not, and what is told of it."""
+"""The test command, on folders of a few tests: what is tried again, what is not, and
+what is told of it."""
 
 import json
 import os
@@ -12,7 +13,8 @@ from tests.conftest import longest_first
 from tests.gate import Failure, Record, file_of, folder_of, measure
 from tests.harness import ROOT
 
-# Tests that take more than two seconds beside others and are no journeys, and why they may.
+# Tests that take more than two seconds beside others and are no journeys, and why they
+# may.
 MAY_TAKE_LONG = {
     "tests/scripts/test_markup_script.py::test_no_element_comes_of_it":
         "every component, one after the other",
@@ -88,7 +90,8 @@ def test_one():
     assert len(runs.read_text()) > {}
 """
 
-# A fixture that complains at the end of the last test of its file, and only where that test is not alone.
+# A fixture that complains at the end of the last test of its file, and only where that
+# test is not alone.
 COMPLAINS = """
 import pytest
 
@@ -117,7 +120,8 @@ IN_TWO = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 @pytest.fixture
 def gate(tmp_path):
-    """`gate(files, *arguments)` runs the tests of some files; a journey is one in journeys/."""
+    """`gate(files, *arguments)` runs the tests of some files; a journey is one in
+    journeys/."""
 
     def run(files, *arguments):
         for name, text in {"pytest.ini": "[pytest]\n", **files}.items():

@@ -1,4 +1,5 @@
-"""Four generations of translators beside each other: their answers, maps, curves and costs, and what is not there."""
+"""Four generations of translators beside each other: their answers, maps, curves and
+costs, and what is not there."""
 
 import json
 import re
@@ -133,7 +134,8 @@ def settings(said):
 
 
 def test_the_lectures_settings_stand_beside_those_in_the_files():
-    """The lecture's are quoted from its slides; ours are those that the checkpoint's files say."""
+    """The lecture's are quoted from its slides; ours are those that the checkpoint's
+    files say."""
     with closing(
         Models(
             Service.open(ROOT / "checkpoints" / "post-norm", "cpu"),
@@ -395,7 +397,8 @@ def test_a_broken_history_is_a_sentence_and_a_missing_one_too(
 
 
 def test_the_table_of_the_paper_is_right_for_a_length():
-    """Table 1: recurrence n steps and n d²; convolution n/k, dilated log_k n, and k n d²; self-attention n² d."""
+    """Table 1: recurrence n steps and n d²; convolution n/k, dilated log_k n, and k n
+    d²; self-attention n² d."""
     table = figures.complexity(27, 10)
     for value in (
         "<b>27</b>",

@@ -1,4 +1,5 @@
-"""Gradients before the first step, against numerical ones and what Xiong et al. say of them."""
+"""Gradients before the first step, against numerical ones and what Xiong et al. say of
+them."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,8 @@ def of(found, stack, sublayer="feed_forward"):
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_norms_are_slopes_of_the_loss(norm):
-    """Going a little way along a gradient raises the loss by that way times its norm."""
+    """Going a little way along a gradient raises the loss by that way times its
+    norm."""
     config = dataclasses.replace(SHAPE, norm=norm)
     found = gradients_at_the_beginning(config, seed=3)
     torch.manual_seed(3)

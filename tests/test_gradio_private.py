@@ -1,4 +1,5 @@
-"""What rests on private parts of Gradio stands in one file, and was tried on the installed version."""
+"""What rests on private parts of Gradio stands in one file, and was tried on the
+installed version."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What tests may not do: sleep, and look for wordings; and how long functions and signatures may be."""
+"""What tests may not do: sleep, and look for wordings; and how long functions and
+signatures may be."""
 
 import ast
 import re
@@ -30,7 +31,8 @@ def names(node):
 
 
 def idle_lines(path):
-    """List the lines of a module of tests that let time pass: those that sleep, and loops that only turn."""
+    """List the lines of a module of tests that let time pass: those that sleep, and
+    loops that only turn."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for one in ast.walk(tree):
         sleeps = isinstance(one, ast.Call) and called(one) in {
@@ -67,7 +69,8 @@ LOOKS = {
 
 
 def written_out(path):
-    """List the lines of a module of tests that look for a text of the page, of two words at least, by its words."""
+    """List the lines of a module of tests that look for a text of the page, of two
+    words at least, by its words."""
     texts = {
         text
         for language in (ENGLISH, SPANISH)

@@ -1,4 +1,5 @@
-"""Handlers by name: what reaches them, what of their answers reaches the page, and what is said where there is none."""
+"""Handlers by name: what reaches them, what of their answers reaches the page, and what
+is said where there is none."""
 
 import logging
 from contextlib import contextmanager
@@ -260,7 +261,8 @@ def as_told(service, language, *, one):
 
 
 def test_an_answer_that_comes_after_a_later_one_changes_nothing(parts, monkeypatch):
-    """As of a page that asks again when it has come to an address, while a person asks for something else."""
+    """As of a page that asks again when it has come to an address, while a person asks
+    for something else."""
     listener = Ask.always(None, ENGLISH)(
         as_told, {"one": parts["one"]}, {"two": parts["two"]}
     )

@@ -1,4 +1,5 @@
-"""The page for others: behind a password, through a public link, as an MCP server, and in a container."""
+"""The page for others: behind a password, through a public link, as an MCP server, and
+in a container."""
 
 import json
 import shlex
@@ -120,7 +121,8 @@ def test_who_has_logged_in_has_the_page_and_the_api(guarded, learned_pairs):
 
 @pytest.fixture
 def run_app(monkeypatch, capsys):
-    """`run_app(*flags)`: what app.py ends with, and says on standard error, where it does not come to serving."""
+    """`run_app(*flags)`: what app.py ends with, and says on standard error, where it
+    does not come to serving."""
 
     def run(*flags):
         monkeypatch.setattr(sys, "argv", ["app.py", *flags])
@@ -231,7 +233,8 @@ KEPT_OUT = lines(".dockerignore")
 
 
 def kept_out(path):
-    """As Docker reads .dockerignore: the last line that fits a path, or a folder it is in, decides."""
+    """As Docker reads .dockerignore: the last line that fits a path, or a folder it is
+    in, decides."""
     parts = path.split("/")
     out = False
     for line in KEPT_OUT:

@@ -1,4 +1,5 @@
-"""Checkpoints through the real client of the Hub and a Hub on loopback: upload, download, and all that goes wrong."""
+"""Checkpoints through the real client of the Hub and a Hub on loopback: upload,
+download, and all that goes wrong."""
 
 import json
 import re
@@ -727,7 +728,8 @@ def test_a_hub_that_does_not_come_forward_is_given_up(
 def test_files_come_by_the_newer_storage_and_are_counted(
     server, client, carded, tmp_path
 ):
-    """From Xet's own stand-in for its servers, a folder; by HTTP the weights are not fetched at all."""
+    """From Xet's own stand-in for its servers, a folder; by HTTP the weights are not
+    fetched at all."""
     server.add(NAME, files(carded))
     folder = f"local://{tmp_path / 'stored'}"
     weights = (carded / "model.safetensors").stat().st_size

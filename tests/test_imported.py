@@ -1,4 +1,5 @@
-"""Models of others, imported: equal to what transformers makes of them, and refused in one sentence."""
+"""Models of others, imported: equal to what transformers makes of them, and refused in
+one sentence."""
 
 import base64
 import io
@@ -74,7 +75,8 @@ def sides():
 
 
 def drawn(model):
-    """Weights as far from what they began with as trained ones, but for the row of <pad>."""
+    """Weights as far from what they began with as trained ones, but for the row of
+    <pad>."""
     torch.manual_seed(0)
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1 and "embed_positions" not in name:
@@ -97,7 +99,8 @@ def marian(
     eos=0,
     codes=CODES,
 ):
-    """Write a repository as Helsinki's; some pieces are not in vocab.json, as in theirs."""
+    """Write a repository as Helsinki's; some pieces are not in vocab.json, as in
+    theirs."""
     pieces = sorted({*listed(sides[0])[3:], *listed(sides[1])[3:]})
     random.Random(1).shuffle(pieces)
     pieces = [*pieces[3:], *codes]
@@ -243,7 +246,8 @@ def test_pieces_are_those_of_marians_tokenizer(pair):
 
 
 def test_a_translation_with_pieces_of_the_other_side_reads_as_marians_does(pair):
-    """A copied name is often in pieces that only the source side has: no mark of a word's start stays in the text."""
+    """A copied name is often in pieces that only the source side has: no mark of a
+    word's start stays in the text."""
     folder, _, one = pair
     tokenizer = one.tokenizer
     theirs = MarianTokenizer.from_pretrained(folder)
@@ -487,7 +491,8 @@ def pairs():
 
 
 def saved(folder, pairs, family):
-    """Write a folder as transformers 5 saves it, of a model of some weights; -> its tokenizer."""
+    """Write a folder as transformers 5 saves it, of a model of some weights; -> its
+    tokenizer."""
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *listed(pairs)[3:]]
     rows = {piece: row for row, piece in enumerate(pieces)}
     if family == "nllb":
@@ -559,7 +564,8 @@ def test_a_folder_that_transformers_5_saved_is_read(pairs, tmp_path, family, cod
 
 
 def test_merges_keep_the_characters_that_sentencepiece_puts_for_others(pairs):
-    """Of a tokenizer.json that was made of NLLB's own file: full-width letters are read as usual ones."""
+    """Of a tokenizer.json that was made of NLLB's own file: full-width letters are read
+    as usual ones."""
     rows = {
         piece: row
         for row, piece in enumerate(
@@ -953,7 +959,8 @@ def test_languages_have_names_in_both_languages():
 
 @pytest.fixture(scope="session")
 def trained(sides, tmp_path_factory):
-    """The files of a Marian model that knows a few sentences by heart, among them those of the trial."""
+    """The files of a Marian model that knows a few sentences by heart, among them those
+    of the trial."""
     folder = tmp_path_factory.mktemp("trained")
     model = marian(folder, sides, width=64)
     tokenizer = MarianTokenizer.from_pretrained(folder)
@@ -1137,7 +1144,8 @@ def test_ones_own_files_and_an_lm_head_that_differs(client, trained, tmp_path):
 
 @pytest.fixture(scope="module")
 def foreign(pair_of_one, tmp_path_factory):
-    """Services of imported models: from Hebrew to Chinese, and one that writes two languages."""
+    """Services of imported models: from Hebrew to Chinese, and one that writes two
+    languages."""
     folder, one = pair_of_one
     parent = tmp_path_factory.mktemp("foreign")
     services = []

@@ -1,4 +1,5 @@
-"""What makes answers quick on a CPU: every quick way equals the plain one, and nobody else's numbers change."""
+"""What makes answers quick on a CPU: every quick way equals the plain one, and nobody
+else's numbers change."""
 
 import copy
 
@@ -85,7 +86,8 @@ def test_many_sources_are_encoded_as_if_at_once(model, count):
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @torch.no_grad()
 def test_bare_functions_give_what_the_modules_give(lengths, parts, activation, norm):
-    """Three hypotheses of each sentence, some dropped and repeated on the way, until only the last sentence is left."""
+    """Three hypotheses of each sentence, some dropped and repeated on the way, until
+    only the last sentence is left."""
     model = shaken(Transformer(Config(norm=norm, activation=activation, **SHAPE)))
     packed = copy.deepcopy(model)
     source = rows(lengths)

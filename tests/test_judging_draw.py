@@ -1,4 +1,5 @@
-"""What the Sentiment tab shows, read back: words, signs, numbers, sentences, figures; and its handlers on bad input."""
+"""What the Sentiment tab shows, read back: words, signs, numbers, sentences, figures;
+and its handlers on bad input."""
 
 import json
 import re
@@ -674,7 +675,8 @@ def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
 
 
 def test_the_table_of_poolings_says_how_far_chance_goes():
-    """The weights were chosen on the sets that are shown; the standard error of 88 % of 2,517 texts is 0.65 points."""
+    """The weights were chosen on the sets that are shown; the standard error of 88 % of
+    2,517 texts is 0.65 points."""
     score = PoolingScore("max", False, 0.88, 0.7, 1, 32, 9, 9, 9, False)
     said = figures.poolings_text([replace(score, texts=2_517)])
     assert "chosen on these very sets" in said
@@ -724,7 +726,8 @@ def test_a_maximum_says_what_the_shares_of_words_are():
 
 
 def maximum(words=4, dimensions=3):
-    """The first word gives dimension 2, the second one 1 and 3, unless there are more of either."""
+    """The first word gives dimension 2, the second one 1 and 3, unless there are more
+    of either."""
     values = np.zeros((words, dimensions), np.float32)
     values[0, 1] = 2
     values[1, 0] = 1

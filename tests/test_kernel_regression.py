@@ -1,4 +1,5 @@
-"""Kernel regression: against sums written out, PyTorch's gradient, the nearest neighbour, and what the page shows."""
+"""Kernel regression: against sums written out, PyTorch's gradient, the nearest
+neighbour, and what the page shows."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,5 @@
-"""Plots have one look: their height, what is left around them, and marks on their axes that a person reads."""
+"""Plots have one look: their height, what is left around them, and marks on their axes
+that a person reads."""
 
 import math
 import re
@@ -50,7 +51,8 @@ NUMBERS = np.linspace(-1, 1, 8)
 
 
 def plots(language):
-    """Figures with axes, by name, and the number of plots that stand one above the other in each."""
+    """Figures with axes, by name, and the number of plots that stand one above the
+    other in each."""
     lengths = [
         LengthScore(1, 5, 300, 40.0, 60.0, 1_000),
         LengthScore(6, None, 200, 30.0, 50.0, 2_000),

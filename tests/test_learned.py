@@ -1,4 +1,5 @@
-"""The training pairs: the index against a plain count of words, the pairs that ship, and the part that shows them."""
+"""The training pairs: the index against a plain count of words, the pairs that ship,
+and the part that shows them."""
 
 import json
 import lzma
@@ -203,7 +204,8 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
 
 @pytest.mark.parametrize("name", figures.LARGE)
 def test_what_was_learned_from_and_is_not_shown_is_counted_as_the_card_has_it(name):
-    """Rows of the card's table whose second column says that a side is a translation by a model."""
+    """Rows of the card's table whose second column says that a side is a translation by
+    a model."""
     card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (\d[^|]*)\| ([^|]*with (?:a translation|English) by (?:`e|the model)[^|]*)\|",
@@ -229,7 +231,8 @@ def test_what_was_learned_from_and_is_not_shown_is_counted_as_the_card_has_it(na
 
 
 def test_the_lectures_words_for_which_sentences_were_written_are_those_that_are_named():
-    """Words that at most 12 pairs of Tatoeba have, and at least four of the sentences for rare words."""
+    """Words that at most 12 pairs of Tatoeba have, and at least four of the sentences
+    for rare words."""
     words = {
         word for one in lecture.read() if not one.twin for word in one.english.split()
     }
@@ -247,8 +250,8 @@ def test_the_lectures_words_for_which_sentences_were_written_are_those_that_are_
 
 @pytest.mark.full
 def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
-    """Each is looked up by its letters among all pairs, and by its words among every tenth of them, with which stand
-    all that are of learning: there the twin is."""
+    """Each is looked up by its letters among all pairs, and by its words among every
+    tenth of them, with which stand all that are of learning: there the twin is."""
     lines = shipped().decode().splitlines(keepends=True)
     english = set()
     spanish = {}

@@ -1,4 +1,5 @@
-"""Readings between the layers, against models that are cut off there, and losses against PyTorch's."""
+"""Readings between the layers, against models that are cut off there, and losses
+against PyTorch's."""
 
 import dataclasses
 from pathlib import Path

@@ -254,7 +254,8 @@ RUNS_NO_MODEL = {
 def test_every_public_method_that_runs_the_model_is_lent_a_gpu(
     request, monkeypatch, kind, checkpoint
 ):
-    """A new method is lent one, or stands in `lent_gpu.INSTANT` and above, and is seen to run no model."""
+    """A new method is lent one, or stands in `lent_gpu.INSTANT` and above, and is seen
+    to run no model."""
     of_checkpoints = {
         name for name in vars(ModelService) if not name.startswith("_")
     } - {"blocks"}

@@ -1,4 +1,5 @@
-"""Lessons: every file reads, and every question has a right and a wrong answer on the models that ship."""
+"""Lessons: every file reads, and every question has a right and a wrong answer on the
+models that ship."""
 
 import html
 import json
@@ -30,7 +31,8 @@ from xformer.ui.places import places as places_of_page
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
 LESSONS = files.lessons()
-# Sentences that a reader might type: among them each question finds a right one and a wrong one.
+# Sentences that a reader might type: among them each question finds a right one and a
+# wrong one.
 SENTENCES = [
     "She is bored.",
     "The cat sleeps.",
@@ -80,7 +82,8 @@ def scene(shipped):
 
 @pytest.fixture(scope="module")
 def standing(scene):
-    """`standing(lesson, number)`: what stands on the page at a step, before the reader has changed anything."""
+    """`standing(lesson, number)`: what stands on the page at a step, before the reader
+    has changed anything."""
     passes = {}
 
     def stand(lesson, number):
@@ -155,7 +158,8 @@ def answers(question, there):
 def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(
     lesson, number, standing
 ):
-    """Which is found by trying all: weights that make a question unanswerable fail here."""
+    """Which is found by trying all: weights that make a question unanswerable fail
+    here."""
     question = lesson.steps[number - 1].question
     found = [
         CHECKS[question.check](one, **question.given)
@@ -221,7 +225,8 @@ def test_hints_suggest_what_the_test_above_types():
 def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(
     bins, sure, right, texts
 ):
-    """(122 * 0.6885 + 146 * 0.8493) / 268; one bin near a border would make a jump of 16 points."""
+    """(122 * 0.6885 + 146 * 0.8493) / 268; one bin near a border would make a jump of
+    16 points."""
     calibration = SimpleNamespace(
         bins=[SimpleNamespace(count=n, confidence=c, accuracy=a) for n, c, a in bins]
     )
@@ -300,7 +305,8 @@ def test_there_are_twelve_lessons_in_order_with_three_questions_or_more():
 
 
 def test_no_question_holds_its_answer():
-    """A parameter names what is asked about, and no field says which answer is right."""
+    """A parameter names what is asked about, and no field says which answer is
+    right."""
     for param in QUESTIONS:
         lesson, number = param.values
         stored = json.loads(
@@ -429,7 +435,8 @@ def test_the_places_of_two_slides_do_not_mix(shipped_page):
 
 
 def test_what_learned_from_its_own_translations_too_is_not_said_to_be_always_given_others():
-    """The loss of minimum risk training is of translations that the model itself made."""
+    """The loss of minimum risk training is of translations that the model itself
+    made."""
     assert "--risk 20" in (CHECKPOINTS / "en-es" / "README.md").read_text(
         encoding="utf-8"
     )
@@ -551,7 +558,8 @@ def answered(page, service, lesson, answer, language=ENGLISH, **seen):
 
 @pytest.fixture(scope="module")
 def tiny(tiny_checkpoint, learned_pairs):
-    """A page with a small model that knows eight sentences, and what it shows of the second."""
+    """A page with a small model that knows eight sentences, and what it shows of the
+    second."""
     with closing(Service.open(tiny_checkpoint, "cpu")) as service:
         translation, trace = service.translate_and_trace(learned_pairs[1][0])
         yield laid_out(service), service, {"translation": translation, "trace": trace}

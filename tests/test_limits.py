@@ -1,4 +1,5 @@
-"""Limits: how many are served at once, how long each may take, and an end to what nobody waits for any more."""
+"""Limits: how many are served at once, how long each may take, and an end to what
+nobody waits for any more."""
 
 import http.client
 import json
@@ -30,7 +31,8 @@ PEOPLE = 3
 
 @pytest.fixture(scope="module")
 def app(start, tiny_checkpoint, tiny_classifier):
-    """The app, whose searches and readings wait at their beginning until it is told to let them go."""
+    """The app, whose searches and readings wait at their beginning until it is told to
+    let them go."""
     return start(
         tiny_checkpoint,
         tiny_classifier,
@@ -78,7 +80,8 @@ def listen(address, endpoint, event):
 
 
 def soon(happened):
-    """Ask the app, which takes its time to answer, until something has happened there."""
+    """Ask the app, which takes its time to answer, until something has happened
+    there."""
     seconds = patience()
     deadline = time.monotonic() + seconds
     while not happened():
@@ -152,7 +155,8 @@ def test_nothing_is_kept_of_a_call_that_was_answered(app):
 
 @pytest.fixture
 def limited(running, reader, monkeypatch):
-    """`limited(**limits)` lets both services, until the test ends, do no more than that."""
+    """`limited(**limits)` lets both services, until the test ends, do no more than
+    that."""
 
     def limit(**limits):
         one = Guard(**limits)

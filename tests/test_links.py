@@ -1,4 +1,5 @@
-"""Lessons of a class: what a link or a file may hold, and what a crafted one is told."""
+"""Lessons of a class: what a link or a file may hold, and what a crafted one is
+told."""
 
 import base64
 import html
@@ -47,7 +48,8 @@ def with_step(**changed):
 
 
 def refusal(data):
-    """The one sentence that a lesson is refused with, in English; there is one in Spanish too."""
+    """The one sentence that a lesson is refused with, in English; there is one in
+    Spanish too."""
     with pytest.raises(UserError) as refused:
         links.read(data)
     said = [refused.value.say(language) for language in (ENGLISH, SPANISH)]
@@ -59,7 +61,8 @@ def refusal(data):
 
 @pytest.fixture(scope="module")
 def tiny(tiny_checkpoint, learned_pairs):
-    """A page with a small model that knows eight sentences, and what it shows of the second."""
+    """A page with a small model that knows eight sentences, and what it shows of the
+    second."""
     with closing(Service.open(tiny_checkpoint, "cpu")) as service:
         translation, trace = service.translate_and_trace(learned_pairs[1][0])
         yield laid_out(service), service, {"translation": translation, "trace": trace}

@@ -1,4 +1,5 @@
-"""Training that somebody watches: its tasks, its schedule, its frames, its limits, and what the page shows of it."""
+"""Training that somebody watches: its tasks, its schedule, its frames, its limits, and
+what the page shows of it."""
 
 import json
 import re
@@ -158,7 +159,8 @@ def test_a_seed_gives_the_same_run_beside_others():
     seeds = [1, 2, 3, 1, 2, 3]
     alone = [learned(seed) for seed in seeds]
     state = torch.get_rng_state()
-    # As `Study` does: a thread that says nothing has as many of its own as was said last, wherever in the process.
+    # As `Study` does: a thread that says nothing has as many of its own as was said
+    # last, wherever in the process.
     with ThreadPoolExecutor(len(seeds), initializer=use_threads, initargs=(1,)) as pool:
         assert [*pool.map(learned, seeds)] == alone
     assert torch.equal(torch.get_rng_state(), state), (

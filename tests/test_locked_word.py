@@ -1,4 +1,5 @@
-"""Locked words: how they are written, where they stand in each stack, and which heads link them."""
+"""Locked words: how they are written, where they stand in each stack, and which heads
+link them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""The training loop with a task of a few numbers: schedule, averaging, what is written, and going on after a stop."""
+"""The training loop with a task of a few numbers: schedule, averaging, what is written,
+and going on after a stop."""
 
 import json
 import math
@@ -37,7 +38,8 @@ class Line(nn.Module):
 
 
 class LineTask:
-    """Four batches an epoch, of 1 to 4 examples. `evaluate` gives the scores it was handed, one after the other."""
+    """Four batches an epoch, of 1 to 4 examples. `evaluate` gives the scores it was
+    handed, one after the other."""
 
     score = "good"
 
@@ -99,7 +101,8 @@ def lines(folder):
 
 
 def test_noam_is_the_formula_of_the_paper():
-    """d_model^-0.5 min(step^-0.5, step warmup^-1.5) of section 5.3, with its d_model of 512 and warmup of 4,000."""
+    """d_model^-0.5 min(step^-0.5, step warmup^-1.5) of section 5.3, with its d_model of
+    512 and warmup of 4,000."""
     options = TrainingOptions(steps=1, schedule="noam", peak=1.0, warmup=4000)
     rates = {step: learning_rate(step, 0.0, options, 512) for step in range(1, 20_001)}
     assert max(rates, key=rates.get) == 4000
@@ -170,7 +173,8 @@ def numbers(model, *values):
 
 
 def test_the_average_by_hand():
-    """Decay is min(0.5, (1 + n) / (10 + n)): 2/11 and 3/12 at first, and 0.5 from the eighth step."""
+    """Decay is min(0.5, (1 + n) / (10 + n)): 2/11 and 3/12 at first, and 0.5 from the
+    eighth step."""
     model = nn.Linear(1, 1)
     numbers(model, 1.0, -1.0)
     average = Average(model, 0.5)
@@ -256,7 +260,8 @@ def moments(trainer):
 
 
 def test_a_step_follows_the_gradient_of_the_mean_loss(tmp_path):
-    """Adam's first moment after one step is 0.1 of it. A bfloat16 has 8 bits, hence 1 %: measured 0.3 %."""
+    """Adam's first moment after one step is 0.1 of it. A bfloat16 has 8 bits, hence 1
+    %: measured 0.3 %."""
     want = first_gradient(LineTask())
     trainer, _ = train(LineTask(), tmp_path, steps=1, clip=1e9)
     torch.testing.assert_close(
@@ -278,7 +283,8 @@ def test_gradients_are_clipped(tmp_path):
 
 
 def test_weights_decay(tmp_path):
-    """By the learning rate of the step times the decay, apart from Adam's own step of at most the rate."""
+    """By the learning rate of the step times the decay, apart from Adam's own step of
+    at most the rate."""
     task = LineTask()
     before = weights(task.model)
     train(task, tmp_path, steps=1, peak=0.01, warmup=1, weight_decay=10.0)
@@ -287,8 +293,8 @@ def test_weights_decay(tmp_path):
 
 
 def test_a_line_of_metrics_says_how_it_stands(tmp_path):
-    """With a learning rate of 0 the model stays, so that the losses can be told beforehand; they are weighted by the
-    examples. A bfloat16 has 8 bits, hence 1 %."""
+    """With a learning rate of 0 the model stays, so that the losses can be told
+    beforehand; they are weighted by the examples. A bfloat16 has 8 bits, hence 1 %."""
     task = LineTask(scores=[1.5])
     train(task, tmp_path, steps=6, peak=0.0)
     losses = [
@@ -369,7 +375,8 @@ def test_the_best_weights_are_kept(tmp_path):
 
 
 def clock(monkeypatch, seconds):
-    """Every look at the clock is so many seconds after the one before: a step begins and ends with one."""
+    """Every look at the clock is so many seconds after the one before: a step begins
+    and ends with one."""
     now = iter(range(0, 10**9, seconds))
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(now)))
 
@@ -416,7 +423,8 @@ def test_an_epoch_without_batches_ends_the_run(tmp_path, precision):
 
 
 class Clock:
-    """A clock that stands still while nothing is computed; a trial step takes as long as its precision is said to."""
+    """A clock that stands still while nothing is computed; a trial step takes as long
+    as its precision is said to."""
 
     def __init__(self, **seconds):
         self.now = 100.0
@@ -462,7 +470,8 @@ def quicker(monkeypatch, **seconds):
 def test_a_run_learns_in_the_precision_that_is_quicker_here(
     tmp_path, monkeypatch, capsys, seconds, chosen
 ):
-    """And as if no trial steps had been: they leave the weights, the gradients and chance as they were."""
+    """And as if no trial steps had been: they leave the weights, the gradients and
+    chance as they were."""
 
     class Noisy(LineTask):
         def loss(self, model, batch, device):
@@ -540,7 +549,8 @@ def test_on_a_gpu_nothing_is_tried(tmp_path, monkeypatch, kind, precision):
 
 @pytest.mark.parametrize("crash", [2, 4, 5, 6, 9])
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, crash):
-    """Killed in the step `crash`, after the state of the one before was saved; an epoch ends with step 4 and 8."""
+    """Killed in the step `crash`, after the state of the one before was saved; an epoch
+    ends with step 4 and 8."""
     (tmp_path / "whole").mkdir()
     whole = LineTask()
     stopped = LineTask(crash_at=crash)
@@ -680,7 +690,8 @@ def test_chance_goes_on_where_it_was(tmp_path, crash):
 
 
 def test_the_mean_loss_goes_on_over_a_stop(tmp_path):
-    """The line of metrics at the end has the mean of all six steps, not of those after the stop."""
+    """The line of metrics at the end has the mean of all six steps, not of those after
+    the stop."""
     (tmp_path / "whole").mkdir()
     train(LineTask(), tmp_path / "whole", steps=6)
     with pytest.raises(KeyboardInterrupt):
@@ -692,7 +703,8 @@ def test_the_mean_loss_goes_on_over_a_stop(tmp_path):
 
 
 def test_scores_newer_than_the_state_are_forgotten(tmp_path):
-    """A process that was killed leaves lines of steps that are made again, and perhaps half a line."""
+    """A process that was killed leaves lines of steps that are made again, and perhaps
+    half a line."""
     train(LineTask(), tmp_path, steps=3, **OFTEN)
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 4, "good": 1}\n{"step": 9, "good": 2}\n{"step": 10, "go')
@@ -733,7 +745,8 @@ def test_a_run_that_diverges_ends_with_a_sentence_and_its_last_whole_state(tmp_p
 
 
 def test_weights_that_are_no_numbers_are_neither_scored_nor_saved(tmp_path):
-    """Here a gradient of numbers, but a step so large that the weights cannot be stored."""
+    """Here a gradient of numbers, but a step so large that the weights cannot be
+    stored."""
     task = LineTask()
     with pytest.raises(
         UserError,
@@ -777,7 +790,8 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_its_last_whole_state(tmp_pat
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
 
 
-# Compiled by torch.compile; here by backends of it that need no compiler, or by one that fails
+# Compiled by torch.compile; here by backends of it that need no compiler, or by one
+# that fails
 
 
 def compiling(monkeypatch, backend, **seconds):
@@ -851,13 +865,15 @@ def test_a_machine_without_a_compiler_trains_as_without_the_option(
     assert torch.equal(weights(task.model), weights(plain.model))
 
 
-# Several processes, as far as one can see of them; two real ones are in test_training.py
+# Several processes, as far as one can see of them; two real ones are in
+# test_training.py
 
 
 def test_batches_too_small_to_share_out_are_passed_over_but_counted(
     tmp_path, monkeypatch
 ):
-    """So that a run that goes on skips what the one before has seen: of 2, 4, 1 and 3 examples the third."""
+    """So that a run that goes on skips what the one before has seen: of 2, 4, 1 and 3
+    examples the third."""
     monkeypatch.setattr(
         loop,
         "dist",
@@ -900,7 +916,8 @@ def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(
 
 
 def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch):
-    """Each has every second example, and the sum of them all to divide by. Measured 0.5 %, of a bfloat16's 8 bits."""
+    """Each has every second example, and the sum of them all to divide by. Measured 0.5
+    %, of a bfloat16's 8 bits."""
     monkeypatch.setattr(
         loop,
         "dist",

@@ -39,14 +39,16 @@ def test_mean_and_maximum_over_heads():
 
 
 def test_rollout_of_two_layers_by_hand():
-    """Both heads look at the other position: half stays, half crosses, in each layer."""
+    """Both heads look at the other position: half stays, half crosses, in each
+    layer."""
     swap = np.array([[0.0, 1.0], [1.0, 0.0]])
     one = np.stack([swap, swap])
     np.testing.assert_allclose(maps.rollout(np.stack([one])), [[0.5, 0.5], [0.5, 0.5]])
     first = np.array([[1.0, 0.0], [1.0, 0.0]])
     # layer 1 looks at the first position, layer 2 swaps
     two = np.stack([np.stack([first, first]), one])
-    # Layer 1: [[1, 0], [.5, .5]]; layer 2 halves and swaps: row 0 = .5 [1, 0] + .5 [.5, .5]
+    # Layer 1: [[1, 0], [.5, .5]]; layer 2 halves and swaps: row 0 = .5 [1, 0] + .5 [.5,
+    # .5]
     np.testing.assert_allclose(maps.rollout(two), [[0.75, 0.25], [0.75, 0.25]])
 
 
@@ -67,7 +69,8 @@ def test_sinks_are_measured_hidden_and_the_rest_renormalised():
 
 
 def test_weighed_attention_follows_the_norms_it_is_given():
-    """Half and half, but the second key hands over three times as much: a quarter and three quarters."""
+    """Half and half, but the second key hands over three times as much: a quarter and
+    three quarters."""
     np.testing.assert_allclose(
         maps.weigh(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([1.0, 3.0])),
         [[0.25, 0.75], [1.0, 0.0]],

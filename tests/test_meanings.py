@@ -1,4 +1,5 @@
-"""The map of meanings: states of words, their plane and neighbours, and an attention layer with its inputs reversed."""
+"""The map of meanings: states of words, their plane and neighbours, and an attention
+layer with its inputs reversed."""
 
 import base64
 import lzma

@@ -1,4 +1,5 @@
-"""Memory that libraries keep: how many parts glibc makes, and for how many shapes oneDNN prepares."""
+"""Memory that libraries keep: how many parts glibc makes, and for how many shapes
+oneDNN prepares."""
 
 import os
 import sys

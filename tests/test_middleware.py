@@ -1,4 +1,5 @@
-"""What stands before Gradio, asked by handlers alone: what one request may leave behind, and hold."""
+"""What stands before Gradio, asked by handlers alone: what one request may leave
+behind, and hold."""
 
 import asyncio
 import itertools
@@ -23,7 +24,8 @@ LISTEN = gradio_private.LISTEN
 
 @pytest.fixture
 def app():
-    """What the gate asks of an app: nobody is served yet, and no password is asked for."""
+    """What the gate asks of an app: nobody is served yet, and no password is asked
+    for."""
     queue = SimpleNamespace(
         pending_messages_per_session={},
         pending_event_ids_session={},
@@ -116,7 +118,8 @@ def test_ended_streams_are_counted_of_so_many_sessions_at_most(app, monkeypatch)
 
 
 def test_addresses_are_noted_of_so_many_sessions_at_most(app, monkeypatch):
-    """A request that Gradio refuses leaves no session, whose name would be noted for good."""
+    """A request that Gradio refuses leaves no session, whose name would be noted for
+    good."""
     monkeypatch.setattr(sessions, "MOST_SESSIONS", 3)
     app.state_holder.session_data["page"] = SimpleNamespace(state_data={})
     app.state.clients.update(
@@ -127,8 +130,8 @@ def test_addresses_are_noted_of_so_many_sessions_at_most(app, monkeypatch):
 
 
 def sending(app, size, address="10.0.0.1", more=True):
-    """Send a body of this size that never ends, or does, to be computed; -> an app that reads it, which notes that in
-    its scope, and what it is called with."""
+    """Send a body of this size that never ends, or does, to be computed; -> an app that
+    reads it, which notes that in its scope, and what it is called with."""
     pieces = [{"type": "http.request", "body": b"a" * size, "more_body": more}]
 
     async def receive():
@@ -149,7 +152,8 @@ def sending(app, size, address="10.0.0.1", more=True):
 
 
 async def unfinished(gate, app, sizes, address="10.0.0.1"):
-    """Leave bodies of these sizes unfinished; -> their tasks, once all of them were read as far as they go."""
+    """Leave bodies of these sizes unfinished; -> their tasks, once all of them were
+    read as far as they go."""
     begun = []
     for size in sizes:
         gate.app, scope, *rest = sending(app, size, address)
@@ -203,7 +207,8 @@ def test_a_body_that_stands_still_is_given_up(app, monkeypatch, path):
     ("size", "taken"), [(connections.PIECE, 6), (connections.PIECE // 6, 5)]
 )
 def test_a_body_must_bring_so_much_in_each_while(monkeypatch, size, taken):
-    """A clock that goes on by a fifth of the while with each piece, and a body that never ends."""
+    """A clock that goes on by a fifth of the while with each piece, and a body that
+    never ends."""
     clock = itertools.count(1, connections.WINDOW / 5)
     now = [next(clock)]
     got = []

@@ -1,4 +1,5 @@
-"""The transformer against PyTorch's own layers, numpy, and itself: every fast way equals the readable one."""
+"""The transformer against PyTorch's own layers, numpy, and itself: every fast way
+equals the readable one."""
 
 import dataclasses
 import math
@@ -67,7 +68,8 @@ def targets(lengths=LENGTHS, seed=1):
 
 
 def shaken(module, seed=0):
-    """Random biases and normalisations too: at 0 and 1, as they begin, they would hide mistakes."""
+    """Random biases and normalisations too: at 0 and 1, as they begin, they would hide
+    mistakes."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -234,7 +236,8 @@ def test_fused_attention_equals_the_explicit_one(mask):
 
 
 def test_attention_by_hand():
-    """d = 4, so scores are halved: a query that scores 2 ln 3 and 0 looks at its keys with 3/4 and 1/4."""
+    """d = 4, so scores are halved: a query that scores 2 ln 3 and 0 looks at its keys
+    with 3/4 and 1/4."""
     q = torch.tensor([[[[2 * math.log(3), 0.0, 0.0, 0.0]]]])
     k = torch.tensor([[[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]]])
     v = torch.tensor([[[[4.0, 0.0, 0.0, 0.0], [0.0, 8.0, 0.0, 0.0]]]])
@@ -289,7 +292,8 @@ def test_a_trace_holds_probabilities(model):
 
 @torch.no_grad()
 def test_attention_times_value_norms_is_the_length_of_what_each_head_adds(model):
-    """Against the definition of Kobayashi et al. (2020), a loop over positions and heads, with every bias at 0."""
+    """Against the definition of Kobayashi et al. (2020), a loop over positions and
+    heads, with every bias at 0."""
     layer = model.encoder.layers[0].self_attention
     d = 32 // 4
     record = Record()
@@ -396,7 +400,8 @@ def test_several_tokens_at_once_equal_one_pass(model, parts):
 
 @torch.no_grad()
 def test_hypotheses_share_one_memory(model):
-    """Two hypotheses of each of three sentences, in the cache that knows only the sentences."""
+    """Two hypotheses of each of three sentences, in the cache that knows only the
+    sentences."""
     source = rows()
     target = targets((5,) * 6)
     whole = model(source.repeat_interleave(2, dim=0), target)
@@ -408,7 +413,8 @@ def test_hypotheses_share_one_memory(model):
 
 @torch.no_grad()
 def test_a_cache_follows_the_hypotheses_that_live_on(model):
-    """Rows are swapped, repeated and dropped, a sentence ends; each step must equal the rows' whole histories."""
+    """Rows are swapped, repeated and dropped, a sentence ends; each step must equal the
+    rows' whole histories."""
     source = rows()
     tokens = targets((6,) * 6)
     history = tokens[:, :2]
@@ -490,7 +496,8 @@ def test_the_order_of_the_source_counts(model):
 @pytest.mark.slow
 @torch.no_grad()
 def test_many_threads_share_a_model(model):
-    """Eight threads decode and trace sentences of their own; each gets what it would have got alone."""
+    """Eight threads decode and trace sentences of their own; each gets what it would
+    have got alone."""
 
     def ask(seed):
         source = rows((9, 5), seed=seed)
@@ -529,7 +536,8 @@ def test_sinusoids_follow_the_formula():
 
 
 def test_wavelengths_grow_from_2_pi_to_the_base():
-    """A whole wavelength along, every pair of dimensions is back where it was: 2 pi base^(2i / d_model) positions."""
+    """A whole wavelength along, every pair of dimensions is back where it was: 2 pi
+    base^(2i / d_model) positions."""
     base = 16.0
     d_model = 8
     for i in range(d_model // 2):

@@ -1,4 +1,5 @@
-"""What a stranger calls the page's listeners with: whatever it is, an answer or one sentence, and no stack trace."""
+"""What a stranger calls the page's listeners with: whatever it is, an answer or one
+sentence, and no stack trace."""
 
 import json
 import random
@@ -52,7 +53,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @pytest.fixture(scope="module")
 def site(running, reader, writer):
-    """The app of a page as it is served, and `call(listener, inputs, event)`, as of one visitor, outside the queue."""
+    """The app of a page as it is served, and `call(listener, inputs, event)`, as of one
+    visitor, outside the queue."""
     demo = laid_out(running, reader, writer=writer).demo
 
     async def make():
@@ -99,7 +101,8 @@ def site(running, reader, writer):
 
 
 def calls(site, listener):
-    """All that is odd: too few inputs, each event, each value in the place of each input, and of all of them."""
+    """All that is odd: too few inputs, each event, each value in the place of each
+    input, and of all of them."""
     first = site.first(listener)
     yield first[:-1], None
     for event in EVENTS:
@@ -112,7 +115,8 @@ def calls(site, listener):
 
 
 def answered(site, asked, caplog, capsys):
-    """Call listeners; -> how often there was an answer, how often a refusal, and what went wrong."""
+    """Call listeners; -> how often there was an answer, how often a refusal, and what
+    went wrong."""
 
     async def ask():
         async with site.client() as client:

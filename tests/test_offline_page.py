@@ -1,4 +1,5 @@
-"""A pass as one page of HTML: in a notebook, in the browser, and in a file, always the same and with no server."""
+"""A pass as one page of HTML: in a notebook, in the browser, and in a file, always the
+same and with no server."""
 
 import dataclasses
 import html

@@ -1,4 +1,5 @@
-"""The package: what its wheel holds, that it runs where nothing of this clone is, and what the project's files say."""
+"""The package: what its wheel holds, that it runs where nothing of this clone is, and
+what the project's files say."""
 
 import os
 import re
@@ -70,8 +71,8 @@ def test_gradio_is_the_same_wherever_it_is_asked_for():
 
 
 def test_the_client_of_the_hub_is_one_that_notebooks_have():
-    """transformers 5.0 to 5.17 refuse to be imported beside a client of 2.0 or newer, 5.18 and newer take both; 1.16.0
-    needs a package that it does not bring."""
+    """transformers 5.0 to 5.17 refuse to be imported beside a client of 2.0 or newer,
+    5.18 and newer take both; 1.16.0 needs a package that it does not bring."""
     asked = {
         one.name: one.specifier
         for one in map(Requirement, requirements("requirements.txt"))
@@ -114,7 +115,8 @@ def test_every_python_that_is_promised_is_tried():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="make and bash are not of Windows")
 def test_every_python_here_is_tried_and_one_that_fails_is_said(tmp_path):
-    """Of three stand-ins for Python: one where all passes, one whose types are wrong, one without venv."""
+    """Of three stand-ins for Python: one where all passes, one whose types are wrong,
+    one without venv."""
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "pythons.sh", tmp_path / "tests")
     step = tmp_path / "step"
@@ -304,7 +306,8 @@ def test_type_checkers_of_users_read_the_types():
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder of programs of an environment that holds the wheel of this clone, and nothing else of it.
+    """The folder of programs of an environment that holds the wheel of this clone, and
+    nothing else of it.
 
     What the package needs is taken from the environment of the tests: it has gigabytes.
     """

@@ -1,4 +1,5 @@
-"""Two sentences side by side: what stands where, log-probabilities crosswise, and what the tab says of them."""
+"""Two sentences side by side: what stands where, log-probabilities crosswise, and what
+the tab says of them."""
 
 import html
 import json

@@ -1,4 +1,5 @@
-"""Passes that show what happened inside; those of one kind are tested with what they show, in modules of their own."""
+"""Passes that show what happened inside; those of one kind are tested with what they
+show, in modules of their own."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The path between two words: through the layers that are drawn, and what trained encoders leave of a derivative."""
+"""The path between two words: through the layers that are drawn, and what trained
+encoders leave of a derivative."""
 
 import json
 import math
@@ -27,7 +28,8 @@ TEXT = "The dog eats the bread."
 
 
 def is_read(name, kernel, node, other):
-    """Whether a node (layer, place) reads another: the connections of each kind, in words of one line each."""
+    """Whether a node (layer, place) reads another: the connections of each kind, in
+    words of one line each."""
     layer, place = node
     below, before = other
     if name == "recurrence":  # its input, or the state before it
@@ -43,7 +45,8 @@ def is_read(name, kernel, node, other):
 
 
 def steps_to_all(name, count, kernel, first):
-    """The fewest steps from the input of a place to a state of each place, by a search through the whole graph."""
+    """The fewest steps from the input of a place to a state of each place, by a search
+    through the whole graph."""
     nodes = [(layer, place) for layer in range(count + 1) for place in range(count)]
     read_by = {
         one: [node for node in nodes if is_read(name, kernel, node, one)]
@@ -87,7 +90,8 @@ def test_a_path_is_as_short_as_a_search_finds_and_only_follows_what_is_read(
             )
             assert len(route) - 1 == found[last], (first, last)
             longest = max(longest, found[last])
-    # The exact formulas, of which table 1 of Vaswani et al. gives the orders n, n / k, log_k n and 1.
+    # The exact formulas, of which table 1 of Vaswani et al. gives the orders n, n / k,
+    # log_k n and 1.
     wanted = {
         "recurrence": count,
         "convolution": math.ceil((count - 1) / (kernel - 1)),
@@ -114,7 +118,8 @@ def loaded(request, generation_checkpoints):
 
 
 def exact(model, tokens):
-    """Norms of all blocks of the whole Jacobian, which PyTorch makes from one backward pass a number."""
+    """Norms of all blocks of the whole Jacobian, which PyTorch makes from one backward
+    pass a number."""
     tokens = torch.tensor([tokens])
     if isinstance(model, Transformer):
         x, mask = model.embedding(tokens), padding_mask(tokens)
@@ -153,7 +158,8 @@ def test_the_norms_are_those_of_the_whole_jacobian(loaded):
 def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(
     generation_checkpoints,
 ):
-    """What is on the left comes by the GRU that reads forwards alone, and what is on the right by the other."""
+    """What is on the left comes by the GRU that reads forwards alone, and what is on
+    the right by the other."""
     loaded = checkpoint.load_translator(generation_checkpoints["gru"])
     model = loaded.model.eval()
     tokens = torch.tensor([[*loaded.tokenizer.encode(TEXT), EOS]])

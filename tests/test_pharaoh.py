@@ -1,4 +1,5 @@
-"""Links for other programs: what they count, two directions joined, and the command that writes them."""
+"""Links for other programs: what they count, two directions joined, and the command
+that writes them."""
 
 import io
 import json
@@ -220,7 +221,8 @@ def files(tmp_path):
 
 @pytest.fixture(scope="session")
 def both_ways(tmp_path_factory, tiny_checkpoint):
-    """The tiny model with a head that aligns best, and a copy that says it reads Spanish."""
+    """The tiny model with a head that aligns best, and a copy that says it reads
+    Spanish."""
     folders = [tmp_path_factory.mktemp("ways") / name for name in ("en-es", "es-en")]
     for folder, languages in zip(folders, (("en", "es"), ("es", "en")), strict=True):
         shutil.copytree(tiny_checkpoint, folder)

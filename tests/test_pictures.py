@@ -1,4 +1,5 @@
-"""Pictures declared once: what is drawn again, what is asked of the service and how often, and what is said."""
+"""Pictures declared once: what is drawn again, what is asked of the service and how
+often, and what is said."""
 
 import logging
 import threading
@@ -33,7 +34,8 @@ class Asked:
 
 
 def a_tab(declare, **more):
-    """A tab with a number, a colour and a switch, and what else `declare` says of its pictures."""
+    """A tab with a number, a colour and a switch, and what else `declare` says of its
+    pictures."""
 
     def build(page):
         controls = Controls(page.service)
@@ -54,7 +56,8 @@ def a_tab(declare, **more):
 
 @pytest.fixture
 def declared(running):
-    """Lay a page of one such tab out; -> its pictures, a function that draws, and the service that is asked."""
+    """Lay a page of one such tab out; -> its pictures, a function that draws, and the
+    service that is asked."""
 
     def declared(declare, **more):
         made = {}

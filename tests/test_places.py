@@ -28,7 +28,8 @@ def page(running):
 
 
 def texts_of(page):
-    """All texts that stand on the page, without the buttons that open terms of the glossary."""
+    """All texts that stand on the page, without the buttons that open terms of the
+    glossary."""
     texts = (
         str(getattr(one, "value", ""))
         for one in page.demo.blocks.values()
@@ -62,7 +63,8 @@ def test_the_address_of_each_place_is_one_that_the_page_reads(running, page):
 
 
 def test_each_part_begins_with_its_question_and_can_be_opened_by_the_fragment(page):
-    """But for what this page has no model for: a classifier that was measured, and the translate tab's own line."""
+    """But for what this page has no model for: a classifier that was measured, and the
+    translate tab's own line."""
     lacking = {
         "translate",
         "reader",

@@ -1,4 +1,5 @@
-"""What Gradio does by itself. Each test names the hook of gradio_private.py that is there for it.
+"""What Gradio does by itself. Each test names the hook of gradio_private.py that is
+there for it.
 
 Where one fails, Gradio has mended it, and the hook can go.
 """
@@ -32,7 +33,8 @@ LONG = "a" * (gradio_private.LONGEST_NAME + 1)
 
 @pytest.fixture
 def plain(monkeypatch):
-    """`plain(module)`: a module of Gradio as it is, of which gradio_private.py has changed the one that is loaded."""
+    """`plain(module)`: a module of Gradio as it is, of which gradio_private.py has
+    changed the one that is loaded."""
 
     def load(module):
         found = importlib.util.spec_from_file_location(

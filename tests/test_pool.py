@@ -1,4 +1,5 @@
-"""The pool of models: loaded once, given back, never lost under load; and which names may be asked for."""
+"""The pool of models: loaded once, given back, never lost under load; and which names
+may be asked for."""
 
 import gc
 import json
@@ -337,7 +338,8 @@ def test_a_model_that_announces_to_be_too_large_is_not_downloaded(
     assert not fetched
 
 
-# In a process of its own: in this one other tests have told the allocator to keep what it has.
+# In a process of its own: in this one other tests have told the allocator to keep what
+# it has.
 SWITCHES = """
 import gc, os, sys
 from pathlib import Path
@@ -385,7 +387,8 @@ def test_ten_switches_do_not_make_the_process_grow(
 
 @pytest.mark.slow
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
-    """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
+    """Through the page's own handlers: four visitors translate while a fifth goes from
+    model to model."""
     ask = Ask(pool.lease, ENGLISH)
     switching = threading.Event()
     built = laid_out(pool)
@@ -707,7 +710,8 @@ def test_a_folder_that_is_typed_goes_into_the_address_and_the_menu(
 def test_another_model_draws_each_picture_of_each_tab_or_says_what_it_lacks(
     default, other_checkpoint, generation_checkpoints, name, lacks
 ):
-    """What nobody foresaw is raised here, or said in the sentence that is looked for."""
+    """What nobody foresaw is raised here, or said in the sentence that is looked
+    for."""
     with (
         closing(
             Models(

@@ -1,4 +1,5 @@
-"""Positions: as an argument of a pass, by hand, on the page's own figures, and by the length of a sentence."""
+"""Positions: as an argument of a pass, by hand, on the page's own figures, and by the
+length of a sentence."""
 
 import base64
 import json
@@ -78,7 +79,8 @@ def test_steps_with_a_cache_use_the_table_they_were_started_with(tiny_model, sen
 def test_without_positions_the_encoder_only_follows_the_order_of_the_words(
     tiny_model, sentence
 ):
-    """Permutation equivariance, of either norm: words in another order give the same vectors in that order."""
+    """Permutation equivariance, of either norm: words in another order give the same
+    vectors in that order."""
     source = sentence[0]
     nowhere = torch.zeros(64, 32)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
@@ -321,7 +323,8 @@ def test_noise_confuses_positions_and_a_large_base_sooner():
 
 
 def test_two_orthogonal_rows_are_confused_as_often_as_the_normal_distribution_says():
-    """Rows (1, 0) and (0, 1): mistaken where the difference of two noises passes 1, N(0, 2 sigma^2)."""
+    """Rows (1, 0) and (0, 1): mistaken where the difference of two noises passes 1,
+    N(0, 2 sigma^2)."""
     sigma = 0.5
     wanted = 0.5 * math.erfc(1 / (sigma * 2**0.5) / 2**0.5)
     assert explain.confusion(
@@ -330,7 +333,8 @@ def test_two_orthogonal_rows_are_confused_as_often_as_the_normal_distribution_sa
 
 
 def test_a_small_base_and_few_dimensions_bring_far_positions_back():
-    """One pair of dimensions turns in 2 pi: 44 positions on are seven turns, 43.98, and nearly the same again."""
+    """One pair of dimensions turns in 2 pi: 44 positions on are seven turns, 43.98, and
+    nearly the same again."""
     distance, alike = explain.second_peak(explain.table(60, 2, 100))
     assert distance == 44 and alike == pytest.approx(math.cos(44), abs=1e-6)
     assert explain.second_peak(explain.table(3, 2, 100)) is None, (

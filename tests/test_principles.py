@@ -1,4 +1,5 @@
-"""Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
+"""Attention from first principles: the walk against the model's own numbers, and each
+claim on hand-worked cases."""
 
 import html
 import json
@@ -35,7 +36,8 @@ def walk(request, running, learned_pairs):
 
 
 def hand_walk(stack="cross"):
-    """Two queries and three keys, the last of them padding, of two dimensions, whose numbers one can do in one's head."""
+    """Two queries and three keys, the last of them padding, of two dimensions, whose
+    numbers one can do in one's head."""
     q = np.array([[1, 0], [0, 2]])
     k = np.array([[2, 0], [0, 1], [5, 5]])
     v = np.array([[1, 1], [3, 0], [9, 9]])
@@ -227,7 +229,8 @@ def test_scoring_functions_on_vectors_by_hand():
 
 
 def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk):
-    """h = X a with a = softmax(X X^T / sqrt(D)); in cross-attention the keys and values are the encoder's output."""
+    """h = X a with a = softmax(X X^T / sqrt(D)); in cross-attention the keys and values
+    are the encoder's output."""
     mask = "future" if walk.head.stack == "decoder_self" else "padding"
     weights, beta = figures.changed(walk, "identity", 0, mask)
     x = torch.tensor(walk.x)[None]
@@ -252,7 +255,8 @@ def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk)
 
 @pytest.mark.parametrize("beta", [0.1, 1, 3])
 def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta):
-    """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β (q·k - |k|²/2)."""
+    """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β
+    (q·k - |k|²/2)."""
     rng = np.random.default_rng(0)
     q = rng.standard_normal((3, 5))
     k = rng.standard_normal((4, 5))
@@ -459,7 +463,8 @@ def page(running):
 
 @pytest.fixture
 def drawn(page, running, learned_pairs):
-    """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
+    """`drawn(**values)`: what the tab draws of the first pair where its controls and
+    folds have these values."""
     pictures = page.pictures["principles"]
     trace = running.trace(*learned_pairs[0])
     closed = dict.fromkeys(pictures.flags, False)
@@ -761,7 +766,8 @@ def test_no_more_products_are_outlined_than_are_told(walk):
 
 
 def cells(html):
-    """The numbers of a table of scores as they are written, row by row without the row of names."""
+    """The numbers of a table of scores as they are written, row by row without the row
+    of names."""
     rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)[1:]
     return [
         [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
@@ -919,7 +925,8 @@ def test_every_step_has_its_formula_and_its_text(language):
 def test_the_locked_word_asks_as_the_attention_tab_reads_each_head(
     running, monkeypatch, lock, head, query
 ):
-    """Spanish word 3 is predicted in the third row; a head that aligns what it was given has it in the fourth."""
+    """Spanish word 3 is predicted in the third row; a head that aligns what it was
+    given has it in the fourth."""
     measured = {
         "predicted": [[0.2, 0.8, 0.2, 0.2]] * 2,
         "given": [[0.8, 0.1, 0.8, 0.8]] * 2,

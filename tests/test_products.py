@@ -1,4 +1,5 @@
-"""Products for inference: every way gives what `F.linear` gives, the quickest is taken, 8 bits are near."""
+"""Products for inference: every way gives what `F.linear` gives, the quickest is taken,
+8 bits are near."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,7 +28,8 @@ def numbers(*shape, seed=0):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let a product take so many seconds by each way; who multiplied how many rows is written down."""
+    """Let a product take so many seconds by each way; who multiplied how many rows is
+    written down."""
     seconds = dict.fromkeys(WAYS, 1.0)
     multiplied = []
     now = [0.0]
@@ -129,7 +131,8 @@ def test_measuring_leaves_the_number_of_threads():
 )
 @torch.inference_mode()
 def test_a_product_in_8_bits_is_near():
-    """Each row of W has its own scale: one of small weights is as near as one of large ones."""
+    """Each row of W has its own scale: one of small weights is as near as one of large
+    ones."""
     weight = torch.randn(48, 320)
     bias = torch.randn(48)
     x = torch.randn(7, 3, 320)

@@ -1,4 +1,5 @@
-"""What the page may ask of services: the protocols, what fits them, and that none of it loads torch."""
+"""What the page may ask of services: the protocols, what fits them, and that none of it
+loads torch."""
 
 import inspect
 import subprocess

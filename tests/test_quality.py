@@ -1,4 +1,5 @@
-"""How far a translation can be trusted: what it is reckoned from, how it is fitted, and where it is said."""
+"""How far a translation can be trusted: what it is reckoned from, how it is fitted, and
+where it is said."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""The maps of the classifier and the language model: whose they are, what is said of them, and how far heads moved."""
+"""The maps of the classifier and the language model: whose they are, what is said of
+them, and how far heads moved."""
 
 import json
 import re
@@ -38,7 +39,8 @@ LOOK = {
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory, tiny_writer):
-    """A classifier that began as `tiny_writer`, with the attention of its second layer changed."""
+    """A classifier that began as `tiny_writer`, with the attention of its second layer
+    changed."""
     loaded = checkpoint.load(tiny_writer, LanguageModel)
     model = TransformerClassifier(
         ClassifierConfig(**loaded.model.config.to_dict(), causal=True)
@@ -98,7 +100,8 @@ def answer(asker):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, review_tokenizer):
-    """A classifier of one layer of two heads that began as nothing, reads in both directions, and takes the maximum."""
+    """A classifier of one layer of two heads that began as nothing, reads in both
+    directions, and takes the maximum."""
     torch.manual_seed(5)
     model = TransformerClassifier(
         ClassifierConfig(

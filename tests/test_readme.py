@@ -1,4 +1,5 @@
-"""README and docs are true: their files are there, their commands are commands, and figures are those of the data."""
+"""README and docs are true: their files are there, their commands are commands, and
+figures are those of the data."""
 
 import json
 import lzma
@@ -52,8 +53,8 @@ def test_the_readme_is_read_in_one_sitting():
 
 
 def test_scores_in_the_documents_are_those_of_the_checkpoints():
-    """Where they are not, `python -m benchmarks.documents` writes them. All of metrics.json is of the weights that
-    ship."""
+    """Where they are not, `python -m benchmarks.documents` writes them. All of
+    metrics.json is of the weights that ship."""
     identity = checkpoint.examine(SHIPPED).identity
     found = documents.read("en-es")
     assert {one["identity"] for one in (*found["scores"], found["guesses"])} == {
@@ -95,7 +96,8 @@ def test_a_score_is_written_where_another_stands(template, values, text, filled)
 
 
 def test_the_score_without_shared_pairs_is_the_same_wherever_it_stands():
-    """The evaluation that leaves pairs out is not kept in metrics.json; the tables have it."""
+    """The evaluation that leaves pairs out is not kept in metrics.json; the tables have
+    it."""
     row = r"the same without the (\d+) pairs .*? \| [\d,]+ \| ([\d.]+) \|"
     found = {
         re.search(row, (ROOT / name).read_text(encoding="utf-8")).groups()
@@ -235,7 +237,8 @@ def test_the_map_names_every_module_and_room(path):
 
 
 def drawn(text):
-    """The paths that the drawing of the tree has in its first column; and what its remarks name, with where to look."""
+    """The paths that the drawing of the tree has in its first column; and what its
+    remarks name, with where to look."""
     [drawing] = re.findall(r"^```\n(app\.py.*?)^```", text, re.MULTILINE | re.DOTALL)
     places = set()
     named = []

@@ -1,4 +1,5 @@
-"""What training leaves beside a checkpoint: its history, thinned, and moments of its maps; read back, or refused."""
+"""What training leaves beside a checkpoint: its history, thinned, and moments of its
+maps; read back, or refused."""
 
 import json
 
@@ -35,7 +36,8 @@ def translator(kind, tokenizer):
 
 @pytest.fixture(scope="module")
 def gold(tokenizer):
-    """Four aligned pairs, two of which the small vocabulary can write and are among those shown."""
+    """Four aligned pairs, two of which the small vocabulary can write and are among
+    those shown."""
     wanted = {
         "Do not run!",
         "I do not like cold soup.",

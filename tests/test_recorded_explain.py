@@ -1,4 +1,5 @@
-"""What is said of a training run, from made-up histories of which it is known; and recorded runs that are broken."""
+"""What is said of a training run, from made-up histories of which it is known; and
+recorded runs that are broken."""
 
 import json
 from dataclasses import replace
@@ -224,7 +225,8 @@ def test_a_value_is_smoothed_by_its_neighbours():
 
 
 def test_what_is_said_of_the_recorded_gradients_is_what_they_were():
-    """Their norm by layer, encoder then decoder, before the first step and at the end."""
+    """Their norm by layer, encoder then decoder, before the first step and at the
+    end."""
     kept = [one for one in courses.read(ASSETS / "runs.json").courses if one.depths]
     whole = [one for one in kept if not one.settings.without]
     assert {one.settings.layers for one in whole} == {3} and {

@@ -1,4 +1,5 @@
-"""The GRU translators: equal to PyTorch's own layers, blind to padding, the same step by step as in one pass."""
+"""The GRU translators: equal to PyTorch's own layers, blind to padding, the same step
+by step as in one pass."""
 
 import dataclasses
 import json
@@ -98,7 +99,8 @@ def recurrent_checkpoint(request, tmp_path_factory, tokenizer, learned_pairs):
 
 
 def of_torch(gru, bidirectional_with=None):
-    """PyTorch's own layer with the weights of one GRU, or of two, one for each direction."""
+    """PyTorch's own layer with the weights of one GRU, or of two, one for each
+    direction."""
     own = nn.GRU(
         gru.of_input.in_features,
         gru.states,
@@ -416,7 +418,8 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(
 
 
 def readable_additive(attention, state, memory):
-    """w^T tanh(W_q q + W_k k) of each piece, and its softmax, as the paper writes them."""
+    """w^T tanh(W_q q + W_k k) of each piece, and its softmax, as the paper writes
+    them."""
     q = attention.of_query
     k = attention.of_key
     w = attention.weight
@@ -480,7 +483,8 @@ def test_the_walk_of_the_checkpoint_that_ships_ends_at_its_map():
 
 
 def test_another_word_moves_the_attention_once_it_was_read(recurrent_service):
-    """The state asks before it reads: the row of the next piece is the same, the one after it is not."""
+    """The state asks before it reads: the row of the next piece is the same, the one
+    after it is not."""
     service = recurrent_service
     if service.info.architecture == "gru":
         return

@@ -1,4 +1,5 @@
-"""Each part of the page can be taken out by its name in the table of tabs: the page is laid out without it."""
+"""Each part of the page can be taken out by its name in the table of tabs: the page is
+laid out without it."""
 
 from dataclasses import replace
 
@@ -14,7 +15,8 @@ PARTS = [(tab, name) for tab, made in TABS.items() for name in made.parts]
 
 
 def without(tab, name):
-    """The table without a part; where that is a tab which holds others, without these too."""
+    """The table without a part; where that is a tab which holds others, without these
+    too."""
     parts = tuple(one for one in TABS[tab].parts if one != name)
     is_whole = not TABS[tab].choice and name == TABS[tab].parts[0]
     return {**TABS, tab: replace(TABS[tab], parts=() if is_whole else parts)}

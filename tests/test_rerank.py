@@ -1,4 +1,5 @@
-"""A model of the other direction chooses among hypotheses: equal to what each model says by itself."""
+"""A model of the other direction chooses among hypotheses: equal to what each model
+says by itself."""
 
 from contextlib import closing
 

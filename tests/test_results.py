@@ -1,4 +1,5 @@
-"""Records that travel: all are there by name, and their arrays have the shapes that the table of the package says."""
+"""Records that travel: all are there by name, and their arrays have the shapes that the
+table of the package says."""
 
 import re
 from dataclasses import fields, is_dataclass

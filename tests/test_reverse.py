@@ -1,4 +1,5 @@
-"""The model from Spanish into English: what it reads and writes, how it is scored, and what the page says of it."""
+"""The model from Spanish into English: what it reads and writes, how it is scored, and
+what the page says of it."""
 
 import json
 import math

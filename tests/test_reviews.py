@@ -1,4 +1,5 @@
-"""Reviews in, sentiments out: cleaning, cutting, batches, the service, and its commands."""
+"""Reviews in, sentiments out: cleaning, cutting, batches, the service, and its
+commands."""
 
 import io
 import json

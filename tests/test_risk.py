@@ -1,4 +1,5 @@
-"""Minimum risk training: the hypotheses of a model with their nearness, and what it learns by telling them apart."""
+"""Minimum risk training: the hypotheses of a model with their nearness, and what it
+learns by telling them apart."""
 
 import lzma
 from dataclasses import replace
@@ -30,7 +31,8 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, tiny_checkpoint, learned_pairs):
-    """A folder with pairs, and with the hypotheses that the command has made of them."""
+    """A folder with pairs, and with the hypotheses that the command has made of
+    them."""
     folder = tmp_path_factory.mktemp("risk")
     lines = [f"{english}\t{spanish}\n" for english, spanish in learned_pairs]
     (folder / "train.tsv").write_text("".join(lines[:4]), encoding="utf-8")
@@ -139,7 +141,8 @@ def test_what_all_cost_the_same_teaches_nothing(tmp_path, loaded):
 
 
 def test_the_expected_cost_is_that_of_each_hypothesis_alone(loaded, ranked):
-    """Together, padded and with one source for all of a sentence, against one after the other."""
+    """Together, padded and with one source for all of a sentence, against one after the
+    other."""
     total = 0.0
     for one in ranked:
         means = []
@@ -164,7 +167,8 @@ def test_the_expected_cost_is_that_of_each_hypothesis_alone(loaded, ranked):
 
 
 def test_a_step_makes_the_dear_hypotheses_less_probable(loaded, ranked):
-    """Costs that are the other way round make a model that knows its sentences by heart forget them."""
+    """Costs that are the other way round make a model that knows its sentences by heart
+    forget them."""
     turned = [one._replace(costs=[1 - cost for cost in one.costs]) for one in ranked]
     pairs = [
         (
@@ -199,7 +203,8 @@ def test_a_step_makes_the_dear_hypotheses_less_probable(loaded, ranked):
 
 
 def test_a_part_of_a_batch_may_have_no_pair_or_no_hypotheses(loaded, ranked):
-    """As a process or an accumulated part may get it: the parts together are the sum of the whole."""
+    """As a process or an accumulated part may get it: the parts together are the sum of
+    the whole."""
     task = TranslationTask(
         trainable(loaded).eval(), loaded.tokenizer, None, [], risk=3.0
     )
@@ -214,7 +219,8 @@ def test_a_part_of_a_batch_may_have_no_pair_or_no_hypotheses(loaded, ranked):
 
 
 def test_batches_go_on_where_they_were(loaded, ranked, learned_pairs):
-    """Each batch has hypotheses beside its pairs, by the epoch, and no more of them than it may."""
+    """Each batch has hypotheses beside its pairs, by the epoch, and no more of them
+    than it may."""
     made = TranslationBatches(
         loaded.tokenizer,
         learned_pairs * 4,
@@ -259,7 +265,8 @@ def test_the_command_says_what_it_learns_from(data, tiny_checkpoint, tmp_path, c
 def test_a_model_that_reads_spanish_learns_from_what_it_made_of_it(
     learned_pairs, tiny_checkpoint, tmp_path, capsys
 ):
-    """Its hypotheses stand beside the Spanish of pairs, and what training reads has English first, and none of dev."""
+    """Its hypotheses stand beside the Spanish of pairs, and what training reads has
+    English first, and none of dev."""
     loaded = checkpoint.load(tiny_checkpoint)
     back = tmp_path / "back"
     loaded.model.config = replace(loaded.model.config, source="es", target="en")

@@ -109,7 +109,8 @@ def test_the_finder_says_which_head_is_clearest(language, said):
     ],
 )
 def test_in_the_decoder_a_role_that_no_row_can_play_is_left_out(pieces, left_out):
-    """The last row can look at the last key, itself, the one before at the next: neither is a way of looking."""
+    """The last row can look at the last key, itself, the one before at the next:
+    neither is a way of looking."""
     even = np.tril(np.ones((4, 4)))
     even /= even.sum(axis=1, keepdims=True)
     found = roles.rank(
@@ -127,7 +128,8 @@ def test_in_the_decoder_a_role_that_no_row_can_play_is_left_out(pieces, left_out
 
 
 def test_nothing_is_ranked_where_there_is_nothing_to_choose():
-    """Nothing was translated yet: the decoder's one row looks at <s>, which is all there is; no word to align with."""
+    """Nothing was translated yet: the decoder's one row looks at <s>, which is all
+    there is; no word to align with."""
     assert roles.rank("decoder_self", np.ones((1, 2, 1, 1)), ["<s>"], ["<s>"]) == []
     found = roles.rank("cross", np.full((1, 1, 1, 2), 0.5), ["<s>"], [".", "</s>"])
     assert {r.role for r in found} == {"first", "last"}

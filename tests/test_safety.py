@@ -1,4 +1,5 @@
-"""What strangers send over HTTP: markup stays text, paths lead nowhere, failures tell nothing, and nothing is kept."""
+"""What strangers send over HTTP: markup stays text, paths lead nowhere, failures tell
+nothing, and nothing is kept."""
 
 import http.client
 import json
@@ -18,7 +19,8 @@ from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.page import open_at
 
 MARKER = "xyzzymarker"
-# Ways to a script that the page could fall for, short enough for the small model, and two records for the store.
+# Ways to a script that the page could fall for, short enough for the small model, and
+# two records for the store.
 MARKUP = f'cat: <img src=x onerror=alert(1)> {MARKER}\ndog: "><svg onload=alert(2)><script>alert(3)</script>'
 
 
@@ -76,7 +78,8 @@ class Visitor:
         ]
 
     def handle(self, dependency, values):
-        """What a handler of the page answers: the message with which it ends, and the stream."""
+        """What a handler of the page answers: the message with which it ends, and the
+        stream."""
         [answered] = self.handle_all([(dependency, values)])
         return answered
 
@@ -122,8 +125,8 @@ class Visitor:
         ]
 
     def fields(self, dependency, text, hidden=None):
-        """Values for a handler: a text in each text field, another in those that nobody sees, all else as the page
-        begins, but for a training, which is short."""
+        """Values for a handler: a text in each text field, another in those that nobody
+        sees, all else as the page begins, but for a training, which is short."""
 
         def value(component):
             if component["props"].get("label") == "Steps":
@@ -159,7 +162,8 @@ def app(served):
 
 @pytest.fixture(scope="module")
 def failing(start, tiny_checkpoint, tiny_classifier):
-    """The app whose models fail at everything, and which forgets uploads when it is told to."""
+    """The app whose models fail at everything, and which forgets uploads when it is
+    told to."""
     return Visitor(start(tiny_checkpoint, tiny_classifier, program="failing"))
 
 
@@ -176,7 +180,8 @@ class Elements(HTMLParser):
 
 
 def harmless(html):
-    """Raise AssertionError where HTML holds an element or an attribute that came from MARKUP."""
+    """Raise AssertionError where HTML holds an element or an attribute that came from
+    MARKUP."""
     for tag, attributes in Elements(html).found:
         assert tag not in ("script", "svg", "img") or "class" in attributes, html
         assert not {
@@ -203,8 +208,9 @@ def upload(app, name, content):
 
 
 def stays_text(app, hidden):
-    """Send markup in every text field to every handler, and look at the HTML that comes of it; hidden: what the fields
-    hold that nobody sees, or None, as those that are seen."""
+    """Send markup in every text field to every handler, and look at the HTML that comes
+    of it; hidden: what the fields hold that nobody sees, or None, as those that are
+    seen."""
     handlers = app.handlers()
     assert len(handlers) > 40, "the page has more handlers than that"
     first = app.titled("English sentence", "submit")

@@ -1,4 +1,5 @@
-"""The scripts of figures are served, the linter finds the mistakes that it is there to find, and styles are cheap."""
+"""The scripts of figures are served, the linter finds the mistakes that it is there to
+find, and styles are cheap."""
 
 import re
 import shutil
@@ -109,7 +110,8 @@ def test_scripts_are_served_and_nothing_else_beside_them(name, status):
 
 
 def test_no_rule_asks_what_a_whole_tab_holds():
-    """Each change within what such a rule asks styles the whole page anew, for some milliseconds."""
+    """Each change within what such a rule asks styles the whole page anew, for some
+    milliseconds."""
     styles = "".join(path.read_text("utf-8") for path in components.STYLES)
     asked = re.findall(r"([\w.-]+)(?:\[[^]]*\])*(?::not\()?:has\(", styles)
     assert len(asked) > 30

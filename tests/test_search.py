@@ -1,4 +1,5 @@
-"""Search with toy languages instead of a model: small enough to be worked by hand, or listed in full."""
+"""Search with toy languages instead of a model: small enough to be worked by hand, or
+listed in full."""
 
 import itertools
 import math
@@ -20,7 +21,8 @@ VOCABULARY = 8
 
 
 class Toy:
-    """A `search.Scorer` over languages: functions from what has been said to the probability of each next token."""
+    """A `search.Scorer` over languages: functions from what has been said to the
+    probability of each next token."""
 
     def __init__(self, *languages):
         self.sentences = list(languages)
@@ -61,7 +63,8 @@ class Counted(Toy):
 
 
 def told(table, otherwise):
-    """A language written down: what may follow each beginning, and what follows all others."""
+    """A language written down: what may follow each beginning, and what follows all
+    others."""
     return lambda said: table.get(said, otherwise)
 
 
@@ -96,8 +99,9 @@ def every_sentence(language, limit, tokens=(EOS, A, B)):
 def beam_by_hand(
     language, limit, beam, alpha, prefix=(), ends=lambda length, best, done: False
 ):
-    """Beam search over one sentence in plain Python: the K best unfinished live on until it `ends`, asked after each
-    step with its number, the best sum that lives on, and what is done; to the limit if it is not told."""
+    """Beam search over one sentence in plain Python: the K best unfinished live on
+    until it `ends`, asked after each step with its number, the best sum that lives on,
+    and what is done; to the limit if it is not told."""
     live = [((), 0.0)]
     done = []
     for length in range(1, limit + 1):
@@ -126,7 +130,8 @@ def say(hypotheses):
     return [h.tokens for h in hypotheses]
 
 
-# The trap that greedy search walks into: A is likelier than B, but all that follows A is unlikely.
+# The trap that greedy search walks into: A is likelier than B, but all that follows A
+# is unlikely.
 TRAP = told(
     {
         (): {A: 0.6, B: 0.4},
@@ -141,7 +146,8 @@ TRAP = told(
 
 
 def test_greedy_search_takes_the_likeliest_token_and_beam_search_the_likeliest_sentence():
-    """Greedy: A C EOS, 0.6 * 0.4 * 1 = 0.24. The better one: B EOS, 0.4 * 0.9 = 0.36."""
+    """Greedy: A C EOS, 0.6 * 0.4 * 1 = 0.24. The better one: B EOS, 0.4 * 0.9 =
+    0.36."""
     (greedy,), (beam,) = (
         search(Toy(TRAP), [5], Options(beam=k, length_penalty=0))[0] for k in (1, 2)
     )
@@ -171,7 +177,8 @@ def test_the_n_best_come_in_order_and_differ():
 
 
 def test_a_length_penalty_favours_the_longer():
-    """ln 0.36 / 2 = -0.51, ln 0.24 / 3 = -0.48: A C EOS is better by the token, B EOS as a whole."""
+    """ln 0.36 / 2 = -0.51, ln 0.24 / 3 = -0.48: A C EOS is better by the token, B EOS
+    as a whole."""
     best = {
         alpha: search(Toy(TRAP), [5], Options(beam=5, length_penalty=alpha))[0][0]
         for alpha in (0, 1)
@@ -181,7 +188,8 @@ def test_a_length_penalty_favours_the_longer():
 
 
 def test_a_finished_hypothesis_must_beat_what_would_live_in_its_place():
-    """With a beam of 2, EOS (0.2) ranks third behind A and B; with a beam of 3 it is kept."""
+    """With a beam of 2, EOS (0.2) ranks third behind A and B; with a beam of 3 it is
+    kept."""
     language = told({(): {A: 0.5, B: 0.3, EOS: 0.2}}, {EOS: 1.0})
     assert say(
         search(Toy(language), [5], Options(beam=2, n_best=2, length_penalty=0))[0]
@@ -224,7 +232,8 @@ def test_a_sentence_that_ends_at_the_limit_is_finished():
 
 
 def test_padding_and_beginnings_are_never_said():
-    """A model that wants to say PAD and BOS is held to the rest, whose log-probabilities stay its own."""
+    """A model that wants to say PAD and BOS is held to the rest, whose
+    log-probabilities stay its own."""
     language = told({}, {PAD: 0.5, BOS: 0.3, A: 0.15, EOS: 0.05})
     for options in (
         Options(beam=3, n_best=3, length_penalty=0),
@@ -254,7 +263,8 @@ def test_greedy_search_is_a_loop_over_argmax():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
 def test_a_beam_that_holds_everything_finds_the_best_of_all(alpha):
-    """31 sentences of A, B and EOS have at most four tokens, and a beam of 32 drops none."""
+    """31 sentences of A, B and EOS have at most four tokens, and a beam of 32 drops
+    none."""
     for seed in range(10):
         language = drawn(seed, tokens=(EOS, A, B))
         want = sorted(
@@ -343,7 +353,8 @@ def test_a_beam_that_looks_ahead_equals_the_one_in_plain_python(beam, n_best, al
 
 
 def test_looking_ahead_misses_what_catches_up_later():
-    """</s> has ln 0.6 = -0.51. A ... A </s> begins with ln 0.01 = -4.61, which is -0.77 a token after five more, but
+    """</s> has ln 0.6 = -0.51. A ... A </s> begins with ln 0.01 = -4.61, which is -0.77
+    a token after five more, but
     -0.33 after thirteen."""
     language = told(
         {(): {EOS: 0.6, A: 0.01, PAD: 0.39}, (A,) * 13: {EOS: 1.0}}, {A: 1.0}
@@ -362,7 +373,8 @@ def test_looking_ahead_misses_what_catches_up_later():
 @pytest.mark.parametrize("n_best", [1, 5])
 @pytest.mark.slow
 def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
-    """Once it can only get worse, it takes no more steps; a limit of 1,000 would allow as many."""
+    """Once it can only get worse, it takes no more steps; a limit of 1,000 would allow
+    as many."""
     language = told(
         {(): {A: 0.9, B: 0.1}, (A,): {B: 0.8, EOS: 0.2}}, {EOS: 0.5, A: 0.3, C: 0.2}
     )
@@ -385,7 +397,8 @@ def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
 def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(
     beam, stop
 ):
-    """By its own score; it drops it in one of these 300 languages with a beam of 2, else in none."""
+    """By its own score; it drops it in one of these 300 languages with a beam of 2,
+    else in none."""
     languages = [drawn(f"greedy {seed}", sharpness=2.5) for seed in range(300)]
     greedy, best = (
         search(Toy(*languages), [20] * 300, Options(beam=k, stop=stop))
@@ -400,8 +413,9 @@ def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesi
 
 
 def test_early_ends_do_not_end_a_beam_that_holds_something_better():
-    """After any word but the last </s> has a probability of 0.1. With a beam of 2, <s> </s> (ln 0.1 = -2.3) and A </s>
-    (ln 0.09 / 2 = -1.2) finish first; A A A A </s> has ln 0.9^5 / 5 = -0.1."""
+    """After any word but the last </s> has a probability of 0.1. With a beam of 2, <s>
+    </s> (ln 0.1 = -2.3) and A </s> (ln 0.09 / 2 = -1.2) finish first; A A A A </s> has
+    ln 0.9^5 / 5 = -0.1."""
     language = told({(A,) * 4: {EOS: 0.9, B: 0.1}}, {A: 0.9, EOS: 0.1})
     for options in (
         Options(beam=1),
@@ -432,8 +446,9 @@ IDS = ["greedy", "beam", "alpha", "sampling", "nucleus"]
 
 @pytest.mark.parametrize("options", SETTINGS, ids=IDS)
 def test_numbers_are_the_languages_own(options):
-    """Log-probabilities and alternatives of every hypothesis, whatever temperature, cut-offs and prefixes did to the
-    choice; several sentences of unequal limits run together, and end at different times."""
+    """Log-probabilities and alternatives of every hypothesis, whatever temperature,
+    cut-offs and prefixes did to the choice; several sentences of unequal limits run
+    together, and end at different times."""
     languages = [drawn(f"numbers {i}") for i in range(6)]
     limits = [3, 9, 1, 6, 9, 7]
     prefixes = [[], [B, C], [D], [A], [D, D, D, D], []]
@@ -549,7 +564,8 @@ LIKELY = {EOS: 0.05, A: 0.4, B: 0.3, C: 0.2, D: 0.05}
 
 
 def samples(language, limit, seeds, **options):
-    """The samples of one sentence after the other, each drawn with a seed of its own."""
+    """The samples of one sentence after the other, each drawn with a seed of its
+    own."""
     return [
         search(
             Toy(language),
@@ -579,7 +595,8 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_samples_do_not_depend_on_what_shares_their_batch():
-    """Sentences of unequal limits, prefixes and numbers of steps draw alone what they draw together."""
+    """Sentences of unequal limits, prefixes and numbers of steps draw alone what they
+    draw together."""
     languages = [
         drawn(f"alone {i}", sharpness=1 + i / 4) for i in (0, 1, 2, 3, 1, 4, 5)
     ]
@@ -625,7 +642,8 @@ def test_the_samples_of_a_sentence_are_drawn_independently():
 
 
 def test_samples_go_on_after_others_have_ended():
-    """The tokens after the first are as likely as the language says, however rows were moved about."""
+    """The tokens after the first are as likely as the language says, however rows were
+    moved about."""
     language = told(
         {(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {C: 1.0}, (B,): {D: 1.0}}, {EOS: 1.0}
     )
@@ -684,7 +702,8 @@ def test_cut_offs_leave_out_the_tail(options, allowed):
 
 
 def test_top_p_cuts_what_temperature_has_shaped():
-    """At a temperature of 0.5 the four likeliest have 0.533, 0.3, 0.133 and 0.008 of the whole: 0.5 is one token's."""
+    """At a temperature of 0.5 the four likeliest have 0.533, 0.3, 0.133 and 0.008 of
+    the whole: 0.5 is one token's."""
     assert set(np.flatnonzero(first_tokens(temperature=0.5, top_p=0.5))) == {A}
     assert set(np.flatnonzero(first_tokens(temperature=1.0, top_p=0.5))) == {A, B}
 

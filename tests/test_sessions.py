@@ -1,4 +1,5 @@
-"""Sessions: those of closed pages are forgotten after a while, and the oldest where all hold too much."""
+"""Sessions: those of closed pages are forgotten after a while, and the oldest where all
+hold too much."""
 
 import asyncio
 import datetime
@@ -17,7 +18,8 @@ from xformer.ui.server import gradio_private, sessions
 
 
 def app_of(holder, queue, **ended):
-    """What the sessions of an app need of it. ended: of each session, how many streams of answers have ended."""
+    """What the sessions of an app need of it. ended: of each session, how many streams
+    of answers have ended."""
     return SimpleNamespace(
         state_holder=holder,
         state=SimpleNamespace(ended=Counter(ended)),
@@ -99,7 +101,8 @@ def test_who_comes_to_listen_after_the_server_stood_still_is_heard(monkeypatch, 
 
 @pytest.mark.parametrize("comes", ["before", "meanwhile", "never"])
 def test_who_comes_to_listen_while_an_answer_is_dropped_is_not_broken_off(comes):
-    """The answers of one call, of which Gradio's stream fails where its messages are taken away under it."""
+    """The answers of one call, of which Gradio's stream fails where its messages are
+    taken away under it."""
     here = {comes == "before"}
     job = gradio_private.Job("call", "call", 60.0, 0)
 

@@ -1,4 +1,5 @@
-"""The models that ship: they fit their limits, their cards are true to their files, and they do what people ask."""
+"""The models that ship: they fit their limits, their cards are true to their files, and
+they do what people ask."""
 
 import base64
 import json
@@ -78,7 +79,8 @@ def test_it_translates_what_people_type(shipped, english, wanted):
 
 
 def test_nonsense_is_marked_as_a_guess_and_a_plain_sentence_is_not(shipped):
-    """By the bound that was fitted to these weights; the Model tab says how much it catches."""
+    """By the bound that was fitted to these weights; the Model tab says how much it
+    catches."""
     assert any(
         one.key == "warning_guess"
         for one in shipped.translate("blorp frindle").warnings
@@ -103,7 +105,8 @@ def rows_of(name):
 
 
 def test_it_keeps_the_everyday_sentences_that_it_knows(shipped):
-    """Greetings, phrases, idioms, pronouns, rare words, names: English, a tab, and translations that count as right."""
+    """Greetings, phrases, idioms, pronouns, rare words, names: English, a tab, and
+    translations that count as right."""
     rows = rows_of("everyday.tsv")
     assert len(rows) >= 94
     found = [
@@ -119,7 +122,8 @@ def test_it_keeps_the_everyday_sentences_that_it_knows(shipped):
 
 
 def test_words_and_phrases_come_out_as_a_dictionary_has_them(shipped):
-    """English words and phrases, a tab, and translations that count as right: bare, with no sign that was not typed."""
+    """English words and phrases, a tab, and translations that count as right: bare,
+    with no sign that was not typed."""
     rows = rows_of("words.tsv")
     assert len(rows) >= 200
     found = [
@@ -187,7 +191,8 @@ def test_what_is_typed_with_capitals_or_a_full_stop_is_the_same_word(shipped, dr
 
 
 def test_names_numbers_addresses_and_signs_are_copied(shipped):
-    """English sentences, a tab, and what of each, as Spanish writes it, must stand in its translation."""
+    """English sentences, a tab, and what of each, as Spanish writes it, must stand in
+    its translation."""
     rows = rows_of("copied.tsv")
     assert len(rows) >= 60
     found = [

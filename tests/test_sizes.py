@@ -17,9 +17,10 @@ from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui.page import open_at
 
 PIECES = 12
-# Vaswani et al. (2017), their "big"; "The Annotated Transformer" (three matrices, pre-norm); Canziani's classifier;
-# Kak's TransformerFG, with sentences of 10 words. Its vocabulary here is the Spanish one; its English one has a table
-# of its own, of 11,258 words, but `Sizes` has one number for both.
+# Vaswani et al. (2017), their "big"; "The Annotated Transformer" (three matrices,
+# pre-norm); Canziani's classifier; Kak's TransformerFG, with sentences of 10 words. Its
+# vocabulary here is the Spanish one; its English one has a table of its own, of 11,258
+# words, but `Sizes` has one number for both.
 PRESETS = {
     "base": BASE,
     "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
@@ -140,7 +141,8 @@ def test_known_models_have_their_known_counts():
 
 
 def test_mixing_positions_is_compared_like_with_like():
-    """Both without embeddings, both with the output matrix: of layers and output that PyTorch itself counts."""
+    """Both without embeddings, both with the output matrix: of layers and output that
+    PyTorch itself counts."""
     first = PRESETS["first_generation"]
     classifier = PRESETS["classifier"]
     layers = torch.nn.Transformer(256, 4, 4, 4, 512, batch_first=True)
@@ -258,7 +260,8 @@ def test_the_sizes_of_lectures_are_counted(running, known):
 
 
 def test_a_lecture_opens_the_table_with_the_sizes_that_it_names(page):
-    """Kak's and The Annotated Transformer's, by the address; an old one too, from when the table had its own part."""
+    """Kak's and The Annotated Transformer's, by the address; an old one too, from when
+    the table had its own part."""
     slides = [
         slide
         for lecture in json.loads(

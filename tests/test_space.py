@@ -118,7 +118,8 @@ def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(
         "checkpoints/reviews-lm/model.safetensors",
     } <= {*files}
 
-    # Another upload is the repository as it stands: what the last one left, and what is not in it any more, goes.
+    # Another upload is the repository as it stands: what the last one left, and what is
+    # not in it any more, goes.
     server.add(f"spaces/{NAME}", {"assets/old.js": b"", "mine.txt": b"kept"})
     assert client("space", "push", NAME, "--message", "Again").status == 0
     files = latest(server)
@@ -296,7 +297,8 @@ def test_the_licence_of_a_space_and_the_table_are_what_the_cards_of_the_weights_
 def test_a_space_is_asked_for_nothing_that_its_host_brings(
     server, client, tiny_checkpoint, tiny_classifier
 ):
-    """gradio, huggingface_hub and spaces are the host's, and of torch it has versions to lend GPUs for."""
+    """gradio, huggingface_hub and spaces are the host's, and of torch it has versions
+    to lend GPUs for."""
     for name, folder in (
         ("me/en-es", tiny_checkpoint),
         ("me/reviews", tiny_classifier),

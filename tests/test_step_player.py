@@ -1,4 +1,5 @@
-"""The payload of the player: the pieces, numbers and ranks that the model gave, and no others."""
+"""The payload of the player: the pieces, numbers and ranks that the model gave, and no
+others."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""The Step by step tab: what each part draws, when it draws again, and what it says where it cannot."""
+"""The Step by step tab: what each part draws, when it draws again, and what it says
+where it cannot."""
 
 import json
 import time
@@ -345,7 +346,8 @@ def test_before_the_first_translation_nothing_is_drawn_and_nothing_is_said(draw,
 
 @pytest.fixture(scope="module")
 def recurrent(tokenizer, tmp_path_factory):
-    """The service on a recurrent translator that has learned nothing, so that its translations are cut off."""
+    """The service on a recurrent translator that has learned nothing, so that its
+    translations are cut off."""
     torch.manual_seed(0)
     model = RecurrentTranslator(
         RecurrentConfig(

@@ -1,4 +1,5 @@
-"""Readings between the layers as tables: their cells are the model's, and what differs from the last is marked."""
+"""Readings between the layers as tables: their cells are the model's, and what differs
+from the last is marked."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""What many requests of a stranger, or large ones, keep from others: nothing for long."""
+"""What many requests of a stranger, or large ones, keep from others: nothing for
+long."""
 
 import asyncio
 import http.client
@@ -23,7 +24,8 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def app(start, tiny_checkpoint, tiny_classifier):
-    """The app, whose readings wait at their beginning until it is told to let them go."""
+    """The app, whose readings wait at their beginning until it is told to let them
+    go."""
     return start(tiny_checkpoint, tiny_classifier, program="steered")
 
 
@@ -90,7 +92,8 @@ def test_a_body_to_compute_with_is_small(app, judging):
 
 
 def received(sizes, path="/gradio_api/queue/join"):
-    """Send a body of pieces of these sizes through the gate; -> how many of its bytes were taken."""
+    """Send a body of pieces of these sizes through the gate; -> how many of its bytes
+    were taken."""
     pieces = [{"type": "http.request", "body": b"a" * size} for size in sizes]
     taken = []
 
@@ -153,7 +156,8 @@ def test_the_body_of_what_waits_is_counted(app, judging):
 def test_an_answer_is_waited_for_that_somebody_listens_for_or_whose_page_is_open(
     app, judging
 ):
-    """A page that draws for more than `UNHEARD` seconds asks for its answers only then."""
+    """A page that draws for more than `UNHEARD` seconds asks for its answers only
+    then."""
     app.say("hold")
     with ExitStack() as opened:
 

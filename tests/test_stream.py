@@ -1,4 +1,5 @@
-"""The residual stream, sub-layer by sub-layer: against readable formulas, PyTorch's own, and the model's own output."""
+"""The residual stream, sub-layer by sub-layer: against readable formulas, PyTorch's
+own, and the model's own output."""
 
 import math
 import re

@@ -16,8 +16,9 @@ from xformer.ui import page
 from xformer.ui.parts import Parts
 
 PLACES = re.compile(r"\{(\w+)\}")
-# The texts in which a figure stands as it is, and why it may. What was measured, or is of one model, has a {place} and
-# comes from the data: with other weights or another machine the sentence would be false.
+# The texts in which a figure stands as it is, and why it may. What was measured, or is
+# of one model, has a {place} and comes from the data: with other weights or another
+# machine the sentence would be false.
 LITERAL = {
     "a year, a name or a number in a paper": """
         arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text
@@ -106,7 +107,8 @@ def test_figures_of_the_code_are_those_of_the_code(key, constants):
 
 
 def test_a_text_is_the_name_of_one_part():
-    """Of a tab, or of a model; and code that says one by its whole key means another thing by it."""
+    """Of a tab, or of a model; and code that says one by its whole key means another
+    thing by it."""
     shown = [
         tab.tab.name.format(part.ID)
         for tab in page.TABS
@@ -120,7 +122,8 @@ def test_a_text_is_the_name_of_one_part():
 
 
 def test_every_text_is_used_somewhere():
-    """A key stands in the code as a whole, or as a stem that a value is put behind: f"role_{name}"."""
+    """A key stands in the code as a whole, or as a stem that a value is put behind:
+    f"role_{name}"."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     whole = set(re.findall(r"""["'](\w+)["']""", code))
     stems = tuple(stem for stem in re.findall(r"""["'](\w+_)\{""", code)) + (
@@ -133,7 +136,8 @@ def test_every_text_is_used_somewhere():
 
 
 def test_no_text_says_where_a_picture_stands():
-    """Two stand beside each other on a wide screen, and one below the other on a narrow one."""
+    """Two stand beside each other on a wide screen, and one below the other on a narrow
+    one."""
     where = re.compile(
         r"\b(?:upper|lower|left|right) (?:picture|plot|chart|map)\b|"
         r"\b(?:imagen|gráfico|mapa|figura) de (?:arriba|abajo|la izquierda|la derecha)\b"

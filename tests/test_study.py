@@ -1,4 +1,5 @@
-"""Studies of training that the page offers: what they answer, what they refuse, and what the page says of it."""
+"""Studies of training that the page offers: what they answer, what they refuse, and
+what the page says of it."""
 
 import dataclasses
 import json
@@ -129,8 +130,8 @@ def run_of(kind, loss, ended="finished", seed=0):
 
 @pytest.fixture
 def recorded_study(tmp_path, monkeypatch):
-    """A study whose file of recorded runs holds five: one that diverges, a twin with two seeds, one of few pairs, and
-    one that was cut off."""
+    """A study whose file of recorded runs holds five: one that diverges, a twin with
+    two seeds, one of few pairs, and one that was cut off."""
     breaks, lower, pre = courses.QUESTIONS["break"]
     few = courses.QUESTIONS["data"][2]
     runs = [

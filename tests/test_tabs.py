@@ -1,4 +1,5 @@
-"""The tab that docs/ARCHITECTURE.md shows, as it stands there; and that an addition takes the edits that it says."""
+"""The tab that docs/ARCHITECTURE.md shows, as it stands there; and that an addition
+takes the edits that it says."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ EDITS = {
 
 
 def module(*edits):
-    """The module of the example, after edits, each of a piece of its text that occurs once."""
+    """The module of the example, after edits, each of a piece of its text that occurs
+    once."""
     text = EXAMPLE
     for old, new in edits:
         assert text.count(old) == 1, old
@@ -54,7 +56,8 @@ def module(*edits):
 
 @pytest.fixture
 def lay_out(running, monkeypatch):
-    """Lay a page out with the tab of the example, after edits; -> its module, the page, and its pictures."""
+    """Lay a page out with the tab of the example, after edits; -> its module, the page,
+    and its pictures."""
 
     def lay_out(*edits):
         for language in (ENGLISH, SPANISH):
@@ -218,7 +221,8 @@ def test_a_new_picture_takes_two_edits(lay_out, running, translation):
 
 
 def test_a_new_tab_takes_two_edits(running, lay_out):
-    """Its module, which the page is given here in place of a line in `parts.TABS`; and that."""
+    """Its module, which the page is given here in place of a line in `parts.TABS`; and
+    that."""
     sources = [
         path.read_text(encoding="utf-8") for path in Path("xformer").glob("ui/**/*.py")
     ]
@@ -252,7 +256,8 @@ class Longer(TranslationRun):
 
 
 def test_a_new_training_option_takes_two_edits(capsys):
-    """The field above, and the place that reads it: its flag, its help, its limits and its value are derived."""
+    """The field above, and the place that reads it: its flag, its help, its limits and
+    its value are derived."""
     assert EDITS["training option"] == 2
     parser = argparse.ArgumentParser(
         formatter_class=argparse.ArgumentDefaultsHelpFormatter
@@ -270,12 +275,13 @@ def test_a_new_training_option_takes_two_edits(capsys):
 
 
 class CountPieces(OfPair[int]):
-    """The number of pieces of both sentences: a question more, declared as docs/ARCHITECTURE.md says."""
+    """The number of pieces of both sentences: a question more, declared as
+    docs/ARCHITECTURE.md says."""
 
 
 def test_a_new_question_takes_four_edits(running, translation, monkeypatch):
-    """The record above; its name among the results, by which an engine elsewhere knows it; what computes its answer;
-    and its line in the table."""
+    """The record above; its name among the results, by which an engine elsewhere knows
+    it; what computes its answer; and its line in the table."""
     assert EDITS["question to the model"] == 4
     asked = CountPieces(translation, translation.best.tokens)
     with pytest.raises(UserError, match="is not asked CountPieces"):

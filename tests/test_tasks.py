@@ -1,4 +1,5 @@
-"""Training language models and classifiers: data, losses, calibration, and whole runs from the command line."""
+"""Training language models and classifiers: data, losses, calibration, and whole runs
+from the command line."""
 
 import json
 import lzma
@@ -63,7 +64,8 @@ OFTEN = ["--evaluate-minutes", "0", "--save-minutes", "0", "--warmup", "1"]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, reviews, pairs):
-    """A folder with everything that training reads: 96 reviews, 48 phrases, 24 texts without labels."""
+    """A folder with everything that training reads: 96 reviews, 48 phrases, 24 texts
+    without labels."""
     folder = tmp_path_factory.mktemp("data")
 
     def lines(rows):
@@ -245,7 +247,8 @@ def test_the_loss_of_a_language_model_is_the_cross_entropy_of_the_next_piece(
 @torch.no_grad()
 @pytest.mark.parametrize("auxiliary", [0.0, 0.5])
 def test_the_loss_of_a_classifier_by_hand(review_tokenizer, reviews, auxiliary):
-    """Texts of one length, so that the mean of the batch's pieces is that of each text."""
+    """Texts of one length, so that the mean of the batch's pieces is that of each
+    text."""
     model = classifier(review_tokenizer, causal=True)
     batch = [
         (label, pieces[:9])
@@ -275,7 +278,8 @@ def test_pieces_are_blanked_in_their_share(review_tokenizer, reviews, monkeypatc
 
 
 def test_several_processes_may_share_the_auxiliary_loss(review_tokenizer, reviews):
-    """DistributedDataParallel sees the shared embeddings used outside of its forward pass: the gradient is the same."""
+    """DistributedDataParallel sees the shared embeddings used outside of its forward
+    pass: the gradient is the same."""
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         model = classifier(review_tokenizer, causal=True)
@@ -297,7 +301,8 @@ def test_several_processes_may_share_the_auxiliary_loss(review_tokenizer, review
 
 
 def test_the_temperature_by_hand():
-    """Logits 4 apart, right three times of four: 1 / (1 + e^(-4 / T)) = 3 / 4 at T = 4 / ln 3."""
+    """Logits 4 apart, right three times of four: 1 / (1 + e^(-4 / T)) = 3 / 4 at T = 4
+    / ln 3."""
     logits = torch.tensor([[0.0, 4.0]] * 4)
     assert fit_temperature(logits, torch.tensor([1, 1, 1, 0])) == pytest.approx(
         4 / math.log(3), rel=1e-4
@@ -318,7 +323,8 @@ def test_the_temperature_of_a_perfect_model_has_a_floor():
 
 
 def test_reliability_by_hand():
-    """Four texts at 0.9, half of them right, and one at 0.6 that is: (4 x 0.4 + 1 x 0.4) / 5."""
+    """Four texts at 0.9, half of them right, and one at 0.6 that is: (4 x 0.4 + 1 x
+    0.4) / 5."""
     probabilities = torch.tensor([[0.1, 0.9]] * 4 + [[0.6, 0.4]])
     error, bins = reliability(probabilities, torch.tensor([1, 1, 0, 0, 0]))
     assert error == pytest.approx(0.4)
@@ -819,8 +825,9 @@ def test_two_processes_learn_what_one_learns(data, tmp_path, what, more):
         )
     )
     assert status == 0 and "2 process(es)" in said, said
-    # A thread of gloo's that asks for the interpreter while it ends takes the whole process down; a model that holds
-    # the group last waits for a thread that waits for it.
+    # A thread of gloo's that asks for the interpreter while it ends takes the whole
+    # process down; a model that holds the group last waits for a thread that waits for
+    # it.
     assert said.count("holders left: 0\n") == 2, said
     assert said.count("threads left:") == 2 and "gloo" not in said, said
     assert main(command(what, data, tmp_path / "one", *asked)) == 0

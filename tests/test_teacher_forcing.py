@@ -1,4 +1,5 @@
-"""A given translation piece by piece: the picture shows PyTorch's losses, and the smoothed target sums to one."""
+"""A given translation piece by piece: the picture shows PyTorch's losses, and the
+smoothed target sums to one."""
 
 import re
 from html import unescape

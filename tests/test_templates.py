@@ -1,4 +1,5 @@
-"""Templates of HTML: what is put in is text, what is missing is told, and each part is there and used."""
+"""Templates of HTML: what is put in is text, what is missing is told, and each part is
+there and used."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Terms of the glossary inside texts: which are linked, how often, and what their buttons open."""
+"""Terms of the glossary inside texts: which are linked, how often, and what their
+buttons open."""
 
 import html
 import re

@@ -1,4 +1,5 @@
-"""Text on its way to a model: what is left of it, what is warned of, and loops in what comes out."""
+"""Text on its way to a model: what is left of it, what is warned of, and loops in what
+comes out."""
 
 import time
 import timeit

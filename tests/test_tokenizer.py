@@ -150,7 +150,8 @@ def test_nothing_is_no_pieces(tokenizer):
 
 
 def test_digits_stand_alone(pairs):
-    """So that every number can be written with ten pieces, however often 1987 is in the text."""
+    """So that every number can be written with ten pieces, however often 1987 is in the
+    text."""
     often = Tokenizer.train(
         [f"{text} 1987" for pair in pairs for text in pair], vocab_size=150, threads=1
     )
@@ -310,7 +311,8 @@ def test_words_hold_every_piece_once_and_in_order(pieces):
 
 
 def test_words_of_a_sentence_are_its_words(tokenizer, pairs):
-    """Where no punctuation stands inside, what spaces separate is what `words` finds."""
+    """Where no punctuation stands inside, what spaces separate is what `words`
+    finds."""
     for text, _ in pairs:
         bare = "".join(c for c in text if c.isalnum() or c == " ")
         pieces = tokenizer.pieces(tokenizer.encode(bare))

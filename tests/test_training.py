@@ -1,4 +1,5 @@
-"""Training a translation model: its loss, its scores, and whole runs from the command line, in one process and two."""
+"""Training a translation model: its loss, its scores, and whole runs from the command
+line, in one process and two."""
 
 import json
 import lzma
@@ -62,7 +63,8 @@ STEADY = [
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, pairs):
-    """A folder of 144 pairs to train on (sentences and their halves), and 4 of them to be scored on."""
+    """A folder of 144 pairs to train on (sentences and their halves), and 4 of them to
+    be scored on."""
     folder = tmp_path_factory.mktemp("data")
     rng = random.Random(0)
     train = [pair for pair in pairs for _ in range(6)]
@@ -144,7 +146,8 @@ def test_smoothed_cross_entropy_of_huge_logits_is_finite():
 
 
 def test_smoothed_cross_entropy_in_bfloat16_is_near():
-    """A bfloat16 has 8 bits, so a gradient is off by up to 1/256 of itself; the sums are made in full precision."""
+    """A bfloat16 has 8 bits, so a gradient is off by up to 1/256 of itself; the sums
+    are made in full precision."""
     generator = torch.Generator().manual_seed(0)
     logits = (4 * torch.randn(40, 30, generator=generator)).bfloat16().requires_grad_()
     wanted = torch.randint(1, 30, (40,), generator=generator)
@@ -159,7 +162,8 @@ def test_smoothed_cross_entropy_in_bfloat16_is_near():
 
 
 def test_the_loss_of_a_batch_is_that_of_its_sentences(tiny_model, tokenizer, pairs):
-    """Each alone, unpadded, in PyTorch's words: BOS and the target in, the target and EOS wanted."""
+    """Each alone, unpadded, in PyTorch's words: BOS and the target in, the target and
+    EOS wanted."""
     ours = task(tiny_model, tokenizer, pairs)
     want = 0.0
     batch = [
@@ -366,7 +370,8 @@ def test_a_run_with_dropout_that_was_stopped_ends_as_if_it_had_not_been(
 
 
 def test_a_run_goes_on_with_the_model_it_began(whole, data, tmp_path, capsys):
-    """Whatever the command says of its size: the folder knows better, and it is said."""
+    """Whatever the command says of its size: the folder knows better, and it is
+    said."""
     shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
     capsys.readouterr()
     assert (
@@ -427,7 +432,8 @@ def test_a_run_from_a_checkpoint_has_its_own_dropout(whole, data, tmp_path, drop
 def test_a_folder_may_hold_written_pairs_and_a_second_corpus(
     data, tmp_path, capsys, monkeypatch
 ):
-    """All of it is learned from: 8 pairs of train, half of 4 + 6, two sentences once and three phrases twice."""
+    """All of it is learned from: 8 pairs of train, half of 4 + 6, two sentences once
+    and three phrases twice."""
     folder = tmp_path / "data"
     folder.mkdir()
     train = [(f"One sentence of number {i} here.", f"Una frase {i}.") for i in range(8)]
@@ -538,7 +544,8 @@ def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_piece
 
 
 def torchrun(*argv, launchers=1, processes=1, module="xformer"):
-    """Start launchers, each as on a host of its own, that find each other at a port of this machine."""
+    """Start launchers, each as on a host of its own, that find each other at a port of
+    this machine."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(Path(xformer.__file__).parents[1]),

@@ -1,4 +1,5 @@
-"""Fetches that come forward, and those that are given up, from a server that sends what a test lets it."""
+"""Fetches that come forward, and those that are given up, from a server that sends what
+a test lets it."""
 
 import io
 import threading
@@ -15,8 +16,8 @@ PATIENCE = 60  # seconds; a test that hangs fails
 
 @pytest.fixture
 def limits(monkeypatch):
-    """A fetch is given up that brings less than 20,000 new bytes in half a second. The client, whose first making takes
-    long on a busy machine, is there already."""
+    """A fetch is given up that brings less than 20,000 new bytes in half a second. The
+    client, whose first making takes long on a busy machine, is there already."""
     get_session()
     monkeypatch.setattr(transfer, "WINDOW", 0.5)
     monkeypatch.setattr(transfer, "LEAST", 20_000)
@@ -24,8 +25,8 @@ def limits(monkeypatch):
 
 @pytest.fixture
 def sends(server):
-    """`sends(parts)`: work for `watched`, that takes a file of so many bytes, which is sent in these parts until the
-    server is told to end, and says how many came."""
+    """`sends(parts)`: work for `watched`, that takes a file of so many bytes, which is
+    sent in these parts until the server is told to end, and says how many came."""
     ended = threading.Event()
 
     def offer(parts, size):
@@ -65,7 +66,8 @@ def test_what_the_work_returns_or_raises_is_passed_on():
 
 
 def test_a_slow_fetch_that_comes_forward_is_waited_for(sends, limits):
-    """Its bar moves often enough, though the client takes 10 MB at a time if it is let."""
+    """Its bar moves often enough, though the client takes 10 MB at a time if it is
+    let."""
 
     def slowly(wait):
         for _ in range(40):

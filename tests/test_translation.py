@@ -1,4 +1,5 @@
-"""The service: limits and warnings in words, batches of strangers kept apart, traces that belong to their sentence."""
+"""The service: limits and warnings in words, batches of strangers kept apart, traces
+that belong to their sentence."""
 
 import math
 import threading
@@ -267,7 +268,8 @@ def test_a_changed_pass_and_a_draw_read_it_as_the_translation_does(
 
 
 def test_every_question_reads_a_text_as_the_translation_does(running, learned_pairs):
-    """A text in capitals is answered for like the same text without: it is the form that `translate` chooses."""
+    """A text in capitals is answered for like the same text without: it is the form
+    that `translate` chooses."""
     english = learned_pairs[0][0]
     best = running.translate(english.upper()).best
     assert best.tokens == running.translate(english).best.tokens
@@ -558,7 +560,8 @@ def test_a_question_that_the_service_does_not_know_is_refused_in_one_sentence(ru
 def test_a_translation_that_was_cut_at_the_last_position_is_looked_into(
     tokenizer, tmp_path
 ):
-    """Random weights write no </s>: the pass over what they wrote has all positions that there are."""
+    """Random weights write no </s>: the pass over what they wrote has all positions
+    that there are."""
     torch.manual_seed(0)
     model = Transformer(
         Config(

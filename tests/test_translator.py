@@ -1,4 +1,5 @@
-"""From sentences of ids to hypotheses, with real models, small and random or taught a few sentences."""
+"""From sentences of ids to hypotheses, with real models, small and random or taught a
+few sentences."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -174,7 +175,8 @@ def test_no_more_rows_than_allowed_are_decoded_at_once(tiny_model, monkeypatch):
 
 
 def test_sentences_of_like_length_are_decoded_together(tiny_model, monkeypatch):
-    """Of four sentences, two at a time, the short ones are not padded to the long ones."""
+    """Of four sentences, two at a time, the short ones are not padded to the long
+    ones."""
     shapes = []
     start = type(tiny_model).start
     monkeypatch.setattr(
@@ -208,7 +210,8 @@ def test_a_target_may_fill_all_positions(tiny_model):
 
 
 def test_a_trace_of_the_translation_sees_what_decoding_saw(tiny_model):
-    """The greedy choice at each step is the likeliest piece of the traced pass over the whole translation."""
+    """The greedy choice at each step is the likeliest piece of the traced pass over the
+    whole translation."""
     ((best,),) = translate_ids(tiny_model, SOURCES[:1], Options(beam=1))
     trace = Trace()
     log_probs = own_log_probs(tiny_model, SOURCES[0], best.tokens, trace)
@@ -280,7 +283,8 @@ def test_looking_ahead_is_far_enough(shipped, texts):
 @pytest.mark.full
 @pytest.mark.slow
 def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped, texts):
-    """It may be where it dropped what greedy search began with: about once in 200 sentences like the hard ones."""
+    """It may be where it dropped what greedy search began with: about once in 200
+    sentences like the hard ones."""
     sources = [shipped.tokenizer.encode(text) for text in texts]
     (greedy, beam) = (
         translate_ids(shipped.model, sources, Options(beam=k, alternatives=0))

@@ -1,4 +1,5 @@
-"""One sentence through two models: what is said of both, their maps, the part of the page, and the commands."""
+"""One sentence through two models: what is said of both, their maps, the part of the
+page, and the commands."""
 
 import json
 from contextlib import closing
@@ -27,7 +28,8 @@ from xformer.ui.handlers import Ask
 
 @pytest.fixture(scope="module")
 def sibling_checkpoint(tmp_path_factory, tokenizer, learned_pairs, learn):
-    """A folder of a model of the shape and vocabulary of the running one, which knows half of its sentences."""
+    """A folder of a model of the shape and vocabulary of the running one, which knows
+    half of its sentences."""
     torch.manual_seed(3)
     model = Transformer(
         Config(

@@ -1,4 +1,5 @@
-"""`xformer.view`: what models of others attend to, in our pictures, with the numbers that their tensors hold."""
+"""`xformer.view`: what models of others attend to, in our pictures, with the numbers
+that their tensors hold."""
 
 import json
 import os
@@ -104,7 +105,8 @@ def marian():
 
 
 def holds(trace, **stacks):
-    """Whether a trace, and the page that it writes, hold these tuples of layers, of the first text, and no others."""
+    """Whether a trace, and the page that it writes, hold these tuples of layers, of the
+    first text, and no others."""
     page = trace.page()
     for stack in STACKS:
         layers = stacks.get(stack, ())
@@ -213,7 +215,8 @@ def test_the_page_names_no_languages_and_asks_for_nothing(marian):
     ("kind", "sizes"), [("MarianMTModel", BART), ("T5ForConditionalGeneration", T5)]
 )
 def test_the_steps_of_generate_are_one_pass(kind, sizes):
-    """They are what one pass over the result gives; its last piece was only predicted."""
+    """They are what one pass over the result gives; its last piece was only
+    predicted."""
     translator = model(kind, sizes)
     made = translator.generate(
         ids(S),
@@ -269,7 +272,8 @@ def test_the_steps_of_a_decoder_alone_are_one_pass():
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_is_cut_on_the_side_that_is_named(side):
-    """Of a batch of two texts, the second is shorter; its maps are those that it has alone."""
+    """Of a batch of two texts, the second is shorter; its maps are those that it has
+    alone."""
     short = ids(4, seed=2)
     for kind, sizes, stack in (
         ("BertModel", BERT, "encoder_self"),

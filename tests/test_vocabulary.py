@@ -1,4 +1,5 @@
-"""Words and vectors: splits of a text, the pieces nearest to one, and the states nearest to one in other sentences."""
+"""Words and vectors: splits of a text, the pieces nearest to one, and the states
+nearest to one in other sentences."""
 
 import math
 import re
@@ -54,7 +55,8 @@ def test_the_nearest_pieces_have_the_greatest_cosines(running):
 
 
 def states(model, tokenizer, sentence, layer):
-    """As the encoder computes them for one sentence alone, read by its last normalisation."""
+    """As the encoder computes them for one sentence alone, read by its last
+    normalisation."""
     tokens = torch.tensor([[*tokenizer.encode(sentence), EOS]])
     x = model.embedding(tokens)
     mask = torch.ones(1, 1, 1, tokens.shape[1], dtype=torch.bool)
@@ -136,8 +138,8 @@ def test_the_part_takes_the_sentence_apart(running, learned_pairs):
 def test_a_text_in_capitals_is_taken_apart_as_the_model_reads_it(
     running, learned_pairs
 ):
-    """Of the service itself a split is asked for as typed, and the split of the source of a translation is what was
-    read."""
+    """Of the service itself a split is asked for as typed, and the split of the source
+    of a translation is what was read."""
     capitals = learned_pairs[0][0].upper()
     found = running.translate(capitals)
     read = running.split(found.source)[0]

@@ -1,4 +1,5 @@
-"""Attention that weighs otherwise than equation 1: weights by hand, passes against weights changed, and what is shown."""
+"""Attention that weighs otherwise than equation 1: weights by hand, passes against
+weights changed, and what is shown."""
 
 import math
 import re
@@ -70,7 +71,8 @@ def test_the_slips_of_lectures_on_numbers_by_hand():
 
 
 def test_zeros_in_place_of_minus_infinity_take_their_share():
-    """The readable way: keys and values that are hidden become 0, and stay in the softmax."""
+    """The readable way: keys and values that are hidden become 0, and stay in the
+    softmax."""
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 1, 2, 5, 4)
     found = weighing.zeroed(5)(q, k, future_mask(5))
@@ -387,7 +389,8 @@ def pictures(running):
 
 @pytest.fixture
 def answers(running, pictures, learned_pairs):
-    """Both answers of the page: what is drawn first, and what comes when that is there."""
+    """Both answers of the page: what is drawn first, and what comes when that is
+    there."""
     translation = running.translate(learned_pairs[0][0])
     made = {}
 

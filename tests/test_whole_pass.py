@@ -1,4 +1,5 @@
-"""The whole pass in one picture: its numbers are those of the pass, whatever the model."""
+"""The whole pass in one picture: its numbers are those of the pass, whatever the
+model."""
 
 import base64
 import json

@@ -1,4 +1,5 @@
-"""Why a piece and not its rival: sums that are exact, gradients and patches against readable ways, and the pictures."""
+"""Why a piece and not its rival: sums that are exact, gradients and patches against
+readable ways, and the pictures."""
 
 import copy
 import json
@@ -48,7 +49,8 @@ def test_the_parts_sum_to_the_difference_of_the_logits(model, step):
 
 @torch.inference_mode()
 def test_a_part_is_what_the_sum_loses_without_it(model):
-    """The stream with and without what a head adds, sent on with every normalisation as it was, by hand."""
+    """The stream with and without what a head adds, sent on with every normalisation as
+    it was, by hand."""
     done = [*stream.steps(model, PAIR, "decoder")]
     # cross-attention of the first layer, its second head
     one = done[1]
@@ -92,7 +94,8 @@ def test_the_biases_of_the_output_count_too(tokenizer):
 
 
 def moved(model, change, step=STEP):
-    """The difference where the embeddings of both sides are changed by change(side, embeddings [L, D])."""
+    """The difference where the embeddings of both sides are changed by change(side,
+    embeddings [L, D])."""
     pair = PAIR._replace(given=PAIR.given[: step + 1])
     with torch.no_grad():
         places = [model.embedding.positions[: len(row)] for row in pair[:2]]
@@ -109,7 +112,8 @@ def moved(model, change, step=STEP):
 
 
 def test_gradient_times_input_is_how_the_difference_moves(model):
-    """A piece's embedding made longer by a thousandth moves the difference by a thousandth of its number."""
+    """A piece's embedding made longer by a thousandth moves the difference by a
+    thousandth of its number."""
     found = why.gradients(model, PAIR, STEP, RIVAL)
     assert found[0].shape == (2, 5) and found[1].shape == (2, STEP + 1)
     for side in (0, 1):
@@ -130,7 +134,8 @@ def test_gradient_times_input_is_how_the_difference_moves(model):
 
 @pytest.fixture
 def sharp(model):
-    """The model with embeddings eight times as large: the difference turns sharply near average pieces."""
+    """The model with embeddings eight times as large: the difference turns sharply near
+    average pieces."""
     made = copy.deepcopy(model)
     with torch.no_grad():
         made.embedding.weight *= 8
@@ -251,7 +256,8 @@ def test_each_head_is_replaced_by_the_twins_alone(model, monkeypatch):
 
 
 def test_what_comes_from_which_side_by_hand(model):
-    """ALTI+ with loops over queries and keys; what parts are near to is the real result, with all its biases."""
+    """ALTI+ with loops over queries and keys; what parts are near to is the real
+    result, with all its biases."""
     ours, target = why.sources(model, PAIR)
     np.testing.assert_allclose(ours.sum(axis=1) + target.sum(axis=1), 1, atol=1e-5)
     assert np.allclose(np.triu(target, 1), 0) and ours.min() >= 0
@@ -378,7 +384,8 @@ def test_the_payload_sums_to_the_difference_and_names_its_parts(language):
 def test_parts_are_called_exact_only_where_they_sum_to_the_difference(
     answered, exact, language
 ):
-    """The parts sum to −0.25; a model that answers in int8 gives another difference than its weights as kept."""
+    """The parts sum to −0.25; a model that answers in int8 gives another difference
+    than its weights as kept."""
     forced = SimpleNamespace(
         log_probs=(answered, -0.1),
         alternatives=((("▁no", -0.25), ("▁<b>", answered)), ()),

@@ -1,4 +1,5 @@
-"""From one word to another: the share of two locked words in every head, and what a replaced word changes."""
+"""From one word to another: the share of two locked words in every head, and what a
+replaced word changes."""
 
 import dataclasses
 import html

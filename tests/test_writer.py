@@ -1,4 +1,5 @@
-"""The language model that serves, held against the model's own pass and PyTorch's losses."""
+"""The language model that serves, held against the model's own pass and PyTorch's
+losses."""
 
 import math
 

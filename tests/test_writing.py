@@ -1,4 +1,5 @@
-"""The language model on the page: the numbers of its pictures, and what its listeners answer."""
+"""The language model on the page: the numbers of its pictures, and what its listeners
+answer."""
 
 import json
 import math

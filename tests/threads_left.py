@@ -1,5 +1,6 @@
-"""Runs a command of xformer's as one of several processes; says how many models still hold its process group when that
-is destroyed, and at the end by name which threads of this process are left."""
+"""Runs a command of xformer's as one of several processes; says how many models still
+hold its process group when that is destroyed, and at the end by name which threads of
+this process are left."""
 
 import gc
 import sys

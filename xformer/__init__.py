@@ -1,4 +1,5 @@
-"""xformer: see how attention works, on a translation transformer trained from scratch."""
+"""xformer: see how attention works, on a translation transformer trained from
+scratch."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _LATER = {
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
-    """Load a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named).
+    """Load a checkpoint, a folder or owner/name[@revision] on the Hub (the one that
+    ships, if none is named).
 
     Returns a service that translates, explains, and more.
     """
@@ -35,7 +37,8 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported only when it is asked for: services, which load torch, and `view`."""
+    """What is imported only when it is asked for: services, which load torch, and
+    `view`."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -25,7 +25,8 @@ VERBS = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
+    """Build the parser of all commands and their options; `run` in what it reads is the
+    function to call with it."""
     # the installed command, or this
     called = "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"
     top = argparse.ArgumentParser(

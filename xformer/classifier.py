@@ -1,8 +1,10 @@
-"""The encoder on its own: a classifier of texts, and the language model that it may begin as.
+"""The encoder on its own: a classifier of texts, and the language model that it may
+begin as.
 
-Radford et al., "Improving Language Understanding by Generative Pre-Training" (2018): a stack of layers with a causal
-mask learns to predict the next piece of texts without labels, then is fine-tuned on texts with labels. What that paper
-calls a decoder without cross-attention is the encoder of `model.py` with another mask.
+Radford et al., "Improving Language Understanding by Generative Pre-Training" (2018): a
+stack of layers with a causal mask learns to predict the next piece of texts without
+labels, then is fine-tuned on texts with labels. What that paper calls a decoder without
+cross-attention is the encoder of `model.py` with another mask.
 
 Axes as there, and C labels.
 """
@@ -42,7 +44,8 @@ class LanguageModelConfig(Config):
 @dataclass(frozen=True)
 class ClassifierConfig(LanguageModelConfig):
     labels: tuple[str, ...] = LABELS
-    # "attention": learned weights; "mean": equal ones; "max": of each dimension the largest
+    # "attention": learned weights; "mean": equal ones; "max": of each dimension the
+    # largest
     pooling: str = "attention"
     # True: a piece sees only those before it, as in the language model
     causal: bool = False
@@ -91,18 +94,20 @@ class LanguageModel(EncoderStack):
     def forward(
         self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None
     ) -> Tensor:
-        """tokens [B, S] beginning with BOS -> logits [B, S, V] of the piece that follows each"""
-        # Padding stands at the end, where the future mask already hides it from every real position.
+        """tokens [B, S] beginning with BOS -> logits [B, S, V] of the piece that
+        follows each"""
+        # Padding stands at the end, where the future mask already hides it from every
+        # real position.
         mask = future_mask(tokens.shape[1], tokens.device)
         return self.logits(self.encoder(self.embedding(tokens), mask, trace, heads))
 
 
 class Pooling(nn.Module):
-    """One vector for a whole text: the mean of its pieces' vectors, weighted equally or by what has been learned, or
-    the largest number of each dimension.
+    """One vector for a whole text: the mean of its pieces' vectors, weighted equally or
+    by what has been learned, or the largest number of each dimension.
 
-    The learned weights are softmax(h q), one query q for all texts (Yang et al. 2016, without their hidden layer); it
-    begins at 0, where the weights are equal.
+    The learned weights are softmax(h q), one query q for all texts (Yang et al. 2016,
+    without their hidden layer); it begins at 0, where the weights are equal.
     """
 
     def __init__(self, config: ClassifierConfig) -> None:
@@ -115,7 +120,8 @@ class Pooling(nn.Module):
         )
 
     def forward(self, states: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """states [B, S, D], real [B, S] (False: padding) -> the text [B, D] and the weights [B, S], which sum to 1
+        """states [B, S, D], real [B, S] (False: padding) -> the text [B, D] and the
+        weights [B, S], which sum to 1
 
         The weight of a piece in a maximum is the share of the dimensions that it gives.
         """
@@ -137,7 +143,8 @@ class Reading(NamedTuple):
 
     logits: Tensor  # [B, C], not yet divided by the temperature
     weights: Tensor  # [B, S], of the pooling
-    # [B, S, D], of each piece; with a causal mask `logits(states)` predicts the next one
+    # [B, S, D], of each piece; with a causal mask `logits(states)` predicts the next
+    # one
     states: Tensor
 
 

@@ -1,4 +1,5 @@
-"""The device and the precision that a model answers on, and the CPU threads that a computation is worth."""
+"""The device and the precision that a model answers on, and the CPU threads that a
+computation is worth."""
 
 import platform
 
@@ -14,8 +15,10 @@ THREADS = torch.get_num_threads()  # that larger batches use
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """Return the device asked for, or the best there is; raises UserError where this machine lacks it."""
-    # cuDNN's attention makes a plan for every new shape, and each batch has its own: a training step took 0.4 s so.
+    """Return the device asked for, or the best there is; raises UserError where this
+    machine lacks it."""
+    # cuDNN's attention makes a plan for every new shape, and each batch has its own: a
+    # training step took 0.4 s so.
     torch.backends.cuda.enable_cudnn_sdp(False)
     if name in (None, "", "auto"):
         if torch.cuda.is_available():
@@ -33,10 +36,12 @@ def choose_device(name: str | None = None) -> torch.device:
 def prepare(
     model: Network, name: str | None = None, precision: str = "auto"
 ) -> tuple[torch.device, str]:
-    """Move a model to the device asked for, ready for inference; return the device, and the precision it answers in.
+    """Move a model to the device asked for, ready for inference; return the device, and
+    the precision it answers in.
 
-    precision: one of results.ANSWERS_IN; "auto" is float16 on CUDA, and float32 elsewhere. Raises UserError where this
-    machine lacks the device, or a way to multiply in 8 bits.
+    precision: one of results.ANSWERS_IN; "auto" is float16 on CUDA, and float32
+    elsewhere. Raises UserError where this machine lacks the device, or a way to
+    multiply in 8 bits.
     """
     device = choose_device(name)
     if precision == "int8" and not (
@@ -55,5 +60,6 @@ def prepare(
 
 
 def use_threads(rows: int) -> None:
-    """Let the calling thread compute with as many CPU threads as a batch of `rows` sequences is worth."""
+    """Let the calling thread compute with as many CPU threads as a batch of `rows`
+    sequences is worth."""
     torch.set_num_threads(1 if rows <= FEW_ROWS else THREADS)

@@ -1,7 +1,8 @@
-"""What makes answers quick on a CPU: packed weights, a network for the steps of a search whose layers are bare
-functions, and sources encoded a few at a time.
+"""What makes answers quick on a CPU: packed weights, a network for the steps of a
+search whose layers are bare functions, and sources encoded a few at a time.
 
-Nothing here changes an answer but in its last bits; tests hold each quick way equal to the plain one.
+Nothing here changes an answer but in its last bits; tests hold each quick way equal to
+the plain one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ N = TypeVar("N", bound="Packable")
 
 
 class Linear(nn.Linear):
-    """`nn.Linear` that can multiply some rows of W only, and whose weights can be packed."""
+    """`nn.Linear` that can multiply some rows of W only, and whose weights can be
+    packed."""
 
     products: Any = None  # of first and last row its `Product`, once it is packed
     quantised = False
@@ -65,13 +67,15 @@ class Stack(nn.Module):
 
 
 def needed(mask: Tensor | None) -> Tensor | None:
-    """None for a mask that hides nothing: without one attention takes half of the time."""
+    """None for a mask that hides nothing: without one attention takes half of the
+    time."""
     return None if mask is None or mask.all() else mask
 
 
 def flatten(stack: Any) -> Function:
-    """A pass with all heads, of which nothing is recorded, by bare functions: in a step of one sentence the calls of
-    modules take longer than what they compute. Each function does what the module of its name does in `model.py`."""
+    """A pass with all heads, of which nothing is recorded, by bare functions: in a step
+    of one sentence the calls of modules take longer than what they compute. Each
+    function does what the module of its name does in `model.py`."""
 
     def normalise(norm: nn.Module) -> Any:
         if not isinstance(norm, nn.LayerNorm):
@@ -171,12 +175,14 @@ class Packable(nn.Module):
 
     @property
     def stepping(self: N) -> N:
-        """The network that takes the steps of a search, see `products.py`: itself as long as it is not packed."""
+        """The network that takes the steps of a search, see `products.py`: itself as
+        long as it is not packed."""
         twin: N | None = self.twin
         return self if twin is None else twin
 
     def unembed(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        """x [..., D] times the weight [V, D] of the embeddings, and its bias [V] if there is one -> [..., V]"""
+        """x [..., D] times the weight [V, D] of the embeddings, and its bias [V] if
+        there is one -> [..., V]"""
         return (
             F.linear(x, weight, bias)
             if self.output is None or not usable()
@@ -184,11 +190,13 @@ class Packable(nn.Module):
         )
 
     def pack(self, quantised: bool = False) -> None:
-        """Make inference in float32 on a CPU faster, for the price of copies of the weights, see `products.py`.
+        """Make inference in float32 on a CPU faster, for the price of copies of the
+        weights, see `products.py`.
 
-        Call it last: the copies do not follow when the weights change or move. Elsewhere than in float32 on a CPU the
-        model stays as it is. Results differ in the last bits; with `quantised`, in 8 bits, by 0.015 nats a
-        piece of a translation on average, and 0.13 in one of a hundred.
+        Call it last: the copies do not follow when the weights change or move.
+        Elsewhere than in float32 on a CPU the model stays as it is. Results differ in
+        the last bits; with `quantised`, in 8 bits, by 0.015 nats a piece of a
+        translation on average, and 0.13 in one of a hundred.
         """
         weight: Tensor = self.embedding.weight
         if weight.device.type != "cpu" or weight.dtype != torch.float32:
@@ -222,9 +230,11 @@ def encode(
     heads: Heads | None = None,
     positions: Tensor | None = None,
 ) -> Tensor:
-    """source [B, S], sorted by length -> memory [B, S, D], 0 where nothing but padding stands.
+    """source [B, S], sorted by length -> memory [B, S, D], 0 where nothing but padding
+    stands.
 
-    A CPU multiplies padding too: a few rows at a time need only as much as the longest of them.
+    A CPU multiplies padding too: a few rows at a time need only as much as the longest
+    of them.
     """
     if len(source) == 1:
         return model.encode(source, heads=heads, positions=positions)[0]

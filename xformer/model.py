@@ -1,13 +1,16 @@
-"""The encoder-decoder transformer of Vaswani et al., "Attention Is All You Need" (2017), read top to bottom.
+"""The encoder-decoder transformer of Vaswani et al., "Attention Is All You Need"
+(2017), read top to bottom.
 
-Axes, used in the shape comments: B batch, S source length, T target length, Q queries, K keys, H heads, D d_model,
-d = D / H (the paper's d_k = d_v), V vocabulary. Masks are True where attention is allowed; they broadcast to
-[B, H, Q, K].
+Axes, used in the shape comments: B batch, S source length, T target length, Q queries,
+K keys, H heads, D d_model, d = D / H (the paper's d_k = d_v), V vocabulary. Masks are
+True where attention is allowed; they broadcast to [B, H, Q, K].
 
-Nothing that belongs to a request is stored on a module: a trace of the attention maps and the key-value cache of
-step-by-step decoding are made by the caller and handed in, so that many threads can share one model.
+Nothing that belongs to a request is stored on a module: a trace of the attention maps
+and the key-value cache of step-by-step decoding are made by the caller and handed in,
+so that many threads can share one model.
 
-`Linear` is `nn.Linear`; what makes it, and the steps of a search, quick stands in `inference.py`.
+`Linear` is `nn.Linear`; what makes it, and the steps of a search, quick stands in
+`inference.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ LANGUAGE = re.compile("[a-z]{2,3}")  # a code of ISO 639
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that fixes the shape of a model; saved beside its weights as config.json."""
+    """Everything that fixes the shape of a model; saved beside its weights as
+    config.json."""
 
     vocab_size: int = 8000
     d_model: int = 256
@@ -128,7 +132,8 @@ class Config:
 
 
 class AttentionCall(NamedTuple):
-    """What one layer's attention read, and its queries, keys, values, mask and answer in one pass."""
+    """What one layer's attention read, and its queries, keys, values, mask and answer
+    in one pass."""
 
     # [B, Q, D], that W_Q is multiplied with: normalised where the order is "pre"
     x: Tensor
@@ -159,7 +164,8 @@ class Trace:
     cross: Record = field(default_factory=Record)  # Q = T, K = S
 
 
-# Makes weights [B, H, Q, K] of queries [B, H, Q, d], keys [B, H, K, d] and a mask, where equation 1 does not.
+# Makes weights [B, H, Q, K] of queries [B, H, Q, d], keys [B, H, K, d] and a mask,
+# where equation 1 does not.
 Weigh = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
@@ -173,9 +179,11 @@ class LayerHeads(NamedTuple):
 
 @dataclass(frozen=True)
 class Heads:
-    """Which heads take part in a pass, and how much: factors [layers, H] on what each head answers, 0 to switch it off.
+    """Which heads take part in a pass, and how much: factors [layers, H] on what each
+    head answers, 0 to switch it off.
 
-    Handed to a pass like a trace, so that no other pass is touched (Michel et al. 2019).
+    Handed to a pass like a trace, so that no other pass is touched (Michel et al.
+    2019).
     """
 
     encoder_self: Tensor
@@ -197,7 +205,8 @@ class Heads:
         off: Iterable[tuple[str, int, int]],
         device: torch.device | None = None,
     ) -> Heads:
-        """All heads but those named (stack, layer, head), layer and head counted from 1; ValueError if there is none."""
+        """All heads but those named (stack, layer, head), layer and head counted from
+        1; ValueError if there is none."""
         layers = {
             "encoder_self": config.n_layers,
             "decoder_self": config.decoder_layers,
@@ -224,9 +233,11 @@ class Heads:
 def sinusoids(
     length: int, d_model: int, base: float = 10000.0, first: int = 0
 ) -> Tensor:
-    """Positional encodings [length, d_model] of section 3.5: sine in the even dimensions, cosine in the odd ones.
+    """Positional encodings [length, d_model] of section 3.5: sine in the even
+    dimensions, cosine in the odd ones.
 
-    Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model). `first`: position of the first row.
+    Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model).
+    `first`: position of the first row.
     """
     position = torch.arange(first, first + length, dtype=torch.float64)[:, None]
     # [length, D / 2]
@@ -247,10 +258,11 @@ def future_mask(length: int, device: torch.device | None = None) -> Tensor:
 
 
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
-    """Inverted dropout. On a CPU the mask is made of random bytes, so p is rounded to a multiple of 1/256.
+    """Inverted dropout. On a CPU the mask is made of random bytes, so p is rounded to a
+    multiple of 1/256.
 
-    `F.dropout` draws a Bernoulli variable for each number there, which takes a fifth of a training step; drawing eight
-    bytes at a time makes the mask nearly free.
+    `F.dropout` draws a Bernoulli variable for each number there, which takes a fifth of
+    a training step; drawing eight bytes at a time makes the mask nearly free.
     """
     if not training or p == 0:
         return x
@@ -268,7 +280,8 @@ def scores(
     mask: Tensor | None = None,
     scale: float | Tensor | None = None,
 ) -> Tensor:
-    """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the mask is False. [B, H, Q, K]"""
+    """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the
+    mask is False. [B, H, Q, K]"""
     unmasked = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(
         -2, -1
     )
@@ -283,10 +296,11 @@ def attend(
     fused: bool,
     weigh: Weigh | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] -> [B, H, Q, d].
+    """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] ->
+    [B, H, Q, d].
 
-    Fused, the probabilities are never written down; otherwise they come back as [B, H, Q, K]. weigh: makes them in
-    another way.
+    Fused, the probabilities are never written down; otherwise they come back as [B, H,
+    Q, K]. weigh: makes them in another way.
     """
     if fused and weigh is None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
@@ -297,7 +311,8 @@ def attend(
 
 
 class PastKeyValues:
-    """Keys and values [2, N, H, T, d] that one self-attention has computed so far for N hypotheses."""
+    """Keys and values [2, N, H, T, d] that one self-attention has computed so far for N
+    hypotheses."""
 
     def __init__(self) -> None:
         self.tensor: Tensor | None = None
@@ -313,7 +328,8 @@ class PastKeyValues:
             self.tensor = self.tensor.index_select(1, rows)
 
     def head(self, length: int, rows: int) -> PastKeyValues:
-        """The first `length` keys and values of a single hypothesis, shared by `rows` hypotheses."""
+        """The first `length` keys and values of a single hypothesis, shared by `rows`
+        hypotheses."""
         beginning = PastKeyValues()
         if self.tensor is not None:
             beginning.tensor = self.tensor[..., :length, :].expand(-1, rows, -1, -1, -1)
@@ -321,9 +337,11 @@ class PastKeyValues:
 
 
 class Attention(nn.Module):
-    """Multi-head attention, section 3.2.2; one class serves self-attention and cross-attention.
+    """Multi-head attention, section 3.2.2; one class serves self-attention and
+    cross-attention.
 
-    The projections of queries, keys and values are stacked in one matrix, the layout of `nn.MultiheadAttention`.
+    The projections of queries, keys and values are stacked in one matrix, the layout of
+    `nn.MultiheadAttention`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -341,11 +359,13 @@ class Attention(nn.Module):
         ).permute(2, 0, 3, 1, 4)
 
     def keys_values(self, memory: Tensor) -> Tensor:
-        """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
+        """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H,
+        S, d]."""
         return self.split(self.in_proj(memory, first=self.d_model))
 
     def shares(self, y: Tensor) -> Tensor:
-        """What each head adds to the answer: y [B, H, L, d] times its columns of W_O -> [B, H, L, D].
+        """What each head adds to the answer: y [B, H, L, d] times its columns of W_O ->
+        [B, H, L, D].
 
         The answer is the sum over heads, plus the bias.
         """
@@ -353,9 +373,11 @@ class Attention(nn.Module):
         return torch.einsum("bhld,ehd->bhle", y, out)
 
     def value_norms(self, v: Tensor) -> Tensor:
-        """Length of what each head takes along from a position, values v [B, H, K, d] -> ||v W_O|| [B, H, K].
+        """Length of what each head takes along from a position, values v [B, H, K, d]
+        -> ||v W_O|| [B, H, K].
 
-        Times the attention to that position, it is the norm of what is added (Kobayashi et al. 2020, equation 5).
+        Times the attention to that position, it is the norm of what is added (Kobayashi
+        et al. 2020, equation 5).
         """
         return self.shares(v).norm(dim=-1)
 
@@ -370,9 +392,10 @@ class Attention(nn.Module):
     ) -> Tensor:
         """x [B, Q, D] asks and is answered [B, Q, D].
 
-        It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
-        hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. What the heads did is
-        appended to `record` if there is one. `heads` says how they take part.
+        It looks at itself (and at its `past`), or at `memory`, the `keys_values` of
+        another sequence; several hypotheses may share one row of memory: x [B n, Q, D]
+        with memory [2, B, H, S, d]. What the heads did is appended to `record` if there
+        is one. `heads` says how they take part.
         """
         if memory is None:
             projected = self.split(self.in_proj(x))  # [3, B, H, Q, d]
@@ -384,7 +407,8 @@ class Attention(nn.Module):
             shared = x.view(memory.shape[1], -1, self.d_model)
             q = self.split(self.in_proj(shared, last=self.d_model))[0]
             k, v = memory
-        # The CPU's fused kernel is made for long sequences: its backward pass is slower than writing the maps down.
+        # The CPU's fused kernel is made for long sequences: its backward pass is slower
+        # than writing the maps down.
         fused = record is None and not (self.training and x.device.type == "cpu")
         y, probabilities = attend(q, k, v, mask, fused, heads.weigh if heads else None)
         if record is not None and probabilities is not None:
@@ -399,7 +423,8 @@ class Attention(nn.Module):
 
 
 class Memory(NamedTuple):
-    """What the cross-attention of one layer looks at: the encoder's output as its keys and values."""
+    """What the cross-attention of one layer looks at: the encoder's output as its keys
+    and values."""
 
     keys_values: Tensor  # [2, B, H, S, d]
     mask: Tensor | None  # [B, 1, 1, S]
@@ -411,7 +436,8 @@ class Memory(NamedTuple):
         record: Record | None = None,
         heads: LayerHeads | None = None,
     ) -> Tensor:
-        """What the attention answers x [B n, Q, D], n hypotheses of each sentence: [B n, Q, D]."""
+        """What the attention answers x [B n, Q, D], n hypotheses of each sentence: [B
+        n, Q, D]."""
         answer: Tensor = attention(
             x, self.mask, self.keys_values, record=record, heads=heads
         )
@@ -426,7 +452,8 @@ class Memory(NamedTuple):
 
 
 class FeedForward(nn.Module):
-    """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2, or with another activation."""
+    """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2, or
+    with another activation."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -439,9 +466,11 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Wraps every sub-layer, and is the only place that knows the order of normalisation.
+    """Wraps every sub-layer, and is the only place that knows the order of
+    normalisation.
 
-    post: LayerNorm(x + Sublayer(x)), Vaswani et al. 2017; pre: x + Sublayer(LayerNorm(x)), Xiong et al. 2020.
+    post: LayerNorm(x + Sublayer(x)), Vaswani et al. 2017; pre: x +
+    Sublayer(LayerNorm(x)), Xiong et al. 2020.
     """
 
     def __init__(self, config: Config) -> None:
@@ -482,7 +511,8 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Right half of figure 1: masked self-attention, cross-attention to the encoder's output, feed-forward network."""
+    """Right half of figure 1: masked self-attention, cross-attention to the encoder's
+    output, feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -502,7 +532,8 @@ class DecoderLayer(nn.Module):
         records: tuple[Record | None, Record | None] = (None, None),
         heads: tuple[LayerHeads | None, LayerHeads | None] = (None, None),
     ) -> Tensor:
-        """x [B, T, D] -> [B, T, D]; `records` and `heads` are of its self-attention and of its cross-attention."""
+        """x [B, T, D] -> [B, T, D]; `records` and `heads` are of its self-attention and
+        of its cross-attention."""
         x = self.self_residual(
             x, lambda y: self.self_attention(y, mask, None, past, records[0], heads[0])
         )
@@ -513,7 +544,8 @@ class DecoderLayer(nn.Module):
 
 
 def final_norm(config: Config) -> nn.Module:
-    """The normalisation that the residual stream of a pre-norm stack still needs at its end."""
+    """The normalisation that the residual stream of a pre-norm stack still needs at its
+    end."""
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
@@ -533,7 +565,8 @@ class Encoder(inference.Stack):
         heads: Heads | None = None,
         pasts: list[PastKeyValues] | None = None,
     ) -> Tensor:
-        """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
+        """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may
+        go on after their `pasts`"""
         if self.flat and not (trace or heads) and inference.usable():
             return self.flat(x, mask, pasts)
         record = trace.encoder_self if trace else None
@@ -557,7 +590,8 @@ class Decoder(inference.Stack):
         self.norm = final_norm(config)
 
     def memories(self, memory: Tensor, mask: Tensor | None) -> list[Memory]:
-        """memory [B, S, D] and its padding mask [B, 1, 1, S] -> what the cross-attention of each layer looks at"""
+        """memory [B, S, D] and its padding mask [B, 1, 1, S] -> what the
+        cross-attention of each layer looks at"""
         attentions: list[Attention] = [layer.cross_attention for layer in self.layers]  # type: ignore[misc]
         return [Memory(attention.keys_values(memory), mask) for attention in attentions]
 
@@ -587,7 +621,8 @@ class Decoder(inference.Stack):
 
 
 class Embedding(nn.Module):
-    """Tokens to vectors, scaled by sqrt(d_model), plus sinusoidal positions (sections 3.4 and 3.5)."""
+    """Tokens to vectors, scaled by sqrt(d_model), plus sinusoidal positions (sections
+    3.4 and 3.5)."""
 
     positions: Tensor
 
@@ -625,7 +660,8 @@ class Embedding(nn.Module):
 
 
 class Cache:
-    """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
+    """What step-by-step decoding keeps between steps, for N = B n hypotheses of B
+    sentences; owned by the caller."""
 
     def __init__(
         self,
@@ -640,7 +676,8 @@ class Cache:
         self.length = 0  # T, steps taken so far
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None = None) -> None:
-        """Keep these rows of the N hypotheses (repeats allowed), and of the B sentences if some are done."""
+        """Keep these rows of the N hypotheses (repeats allowed), and of the B sentences
+        if some are done."""
         for past in self.pasts:
             past.select(hypotheses)
         if sentences is not None:
@@ -648,10 +685,12 @@ class Cache:
 
 
 class Seeded(TorchFunctionMode):
-    """Within it, the weights of modules that this thread makes are drawn from a generator of its own.
+    """Within it, the weights of modules that this thread makes are drawn from a
+    generator of its own.
 
-    `torch.nn.init` draws from the one generator that all threads share, so that what a seed gives would depend on what
-    others draw meanwhile. They are the numbers that follow `torch.manual_seed(seed)` in a thread that is alone.
+    `torch.nn.init` draws from the one generator that all threads share, so that what a
+    seed gives would depend on what others draw meanwhile. They are the numbers that
+    follow `torch.manual_seed(seed)` in a thread that is alone.
     """
 
     def __init__(self, seed: int) -> None:
@@ -673,7 +712,8 @@ class Seeded(TorchFunctionMode):
 
 
 class Network(inference.Packable):
-    """A model whose output shares the matrix of its embeddings (section 3.4): the base of all models."""
+    """A model whose output shares the matrix of its embeddings (section 3.4): the base
+    of all models."""
 
     embedding: Embedding | nn.Embedding  # made by each model
 
@@ -704,7 +744,8 @@ class Network(inference.Packable):
 
 
 class EncoderStack(Network):
-    """Embeddings with positions, and an encoder: what a transformer, a classifier and a language model begin with."""
+    """Embeddings with positions, and an encoder: what a transformer, a classifier and a
+    language model begin with."""
 
     embedding: Embedding
 
@@ -717,7 +758,8 @@ class EncoderStack(Network):
 class Transformer(EncoderStack):
     """Figure 1. Source, target and output share one matrix of embeddings (section 3.4).
 
-    A pass may be handed a table of `positions` [length, D] in place of the model's own, for source and target.
+    A pass may be handed a table of `positions` [length, D] in place of the model's own,
+    for source and target.
     """
 
     def __init__(self, config: Config) -> None:
@@ -747,8 +789,10 @@ class Transformer(EncoderStack):
         heads: Heads | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
-        # Padding stands at the end of a target, where the future mask already hides it from every real position.
+        """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the
+        piece that follows each."""
+        # Padding stands at the end of a target, where the future mask already hides it
+        # from every real position.
         mask = future_mask(target.shape[1], target.device)
         memories = self.decoder.memories(memory, memory_mask)
         x = self.embedding(target, positions=positions)
@@ -783,8 +827,10 @@ class Transformer(EncoderStack):
         )
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
-        """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
-        # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
+        """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last;
+        the cache grows by t."""
+        # A single new token may look at all of its past; several at once (a forced
+        # prefix) need the future mask.
         model = self.stepping
         steps = tokens.shape[1]
         mask = (

@@ -1,4 +1,5 @@
-"""Write one page of HTML that shows every head of a pass, with no server and nothing from outside; and show it."""
+"""Write one page of HTML that shows every head of a pass, with no server and nothing
+from outside; and show it."""
 
 from __future__ import annotations
 
@@ -61,11 +62,13 @@ def page(
 ) -> str:
     """Fill the template assets/explain.html with the numbers of a pass and with texts.
 
-    start: the head on which the page opens, or the nearest that there is in its stack. stacks: the attention by stack.
+    start: the head on which the page opens, or the nearest that there is in its stack.
+    stacks: the attention by stack.
     """
     layers, heads = stacks[start.stack].probabilities.shape[:2]
     row = "row_target_late" if trace.asks_late else "row_target"
     origin = trace.origin
+    # exact, and quickly written and read
     data = {
         "source": trace.source,
         "target": trace.target,
@@ -94,7 +97,7 @@ def page(
             }
             for name, maps in stacks.items()
         },
-    }  # exact, and quickly written and read
+    }
     template, *modules = (
         (ASSETS / name).read_text(encoding="utf-8")
         for name in (
@@ -105,22 +108,24 @@ def page(
             "explain.js",
         )
     )
-    # The modules become one script, which stands in the page itself and can import nothing.
+    # The modules become one script, which stands in the page itself and can import
+    # nothing.
     script = re.sub(
         r"^(export |import [^;]*;.*\n)", "", "\n".join(modules), flags=re.MULTILINE
     )
     filled = template.replace("__LANGUAGE__", language.code).replace(
         "__SCRIPT__", script
     )
-    # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
-    # no "<" is left in it.
+    # Data comes last, as it may hold anything. Inside a script element, only "</script"
+    # and "<!--" could end it early: no "<" is left in it.
     return filled.replace(
         "__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     )
 
 
 def frame(page: str, height: int = 720) -> str:
-    """Put a page into a frame of its own, for a notebook, whose own styles and scripts it then cannot touch."""
+    """Put a page into a frame of its own, for a notebook, whose own styles and scripts
+    it then cannot touch."""
     return (
         f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>'
@@ -128,7 +133,8 @@ def frame(page: str, height: int = 720) -> str:
 
 
 def show(page: str) -> None:
-    """Show a page: in the notebook where this runs in one, else in the browser, from a temporary file."""
+    """Show a page: in the notebook where this runs in one, else in the browser, from a
+    temporary file."""
     ipython = sys.modules.get("IPython")  # which every notebook has loaded
     if ipython is not None and ipython.get_ipython() is not None:
         display = import_module("IPython.display")

@@ -1,4 +1,5 @@
-"""What every vocabulary here agrees on: the special pieces, the mark of a word's start, and words made of pieces."""
+"""What every vocabulary here agrees on: the special pieces, the mark of a word's start,
+and words made of pieces."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +22,12 @@ APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 
 def words(pieces: Sequence[str]) -> list[list[int]]:
-    """Group pieces into words: lists of indices, in order, that together hold every index once.
+    """Group pieces into words: lists of indices, in order, that together hold every
+    index once.
 
-    A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own, but for an
-    apostrophe between letters. Scripts that put no spaces between words have each piece for a word.
+    A word begins at a piece that starts with "▁"; punctuation and special pieces are
+    words of their own, but for an apostrophe between letters. Scripts that put no
+    spaces between words have each piece for a word.
 
     >>> words(["▁gat", "o", "s", ".", "</s>"])
     [[0, 1, 2], [3], [4]]
@@ -73,7 +76,8 @@ def joined(
 
 
 def characters(pieces: Sequence[str]) -> list[list[int]]:
-    """Group pieces so that bytes in a row, which spell characters together, are one group; each other is its own.
+    """Group pieces so that bytes in a row, which spell characters together, are one
+    group; each other is its own.
 
     >>> characters(["▁", "<0xC3>", "<0xB1>", "u"])
     [[0], [1, 2], [3]]
@@ -86,7 +90,8 @@ def characters(pieces: Sequence[str]) -> list[list[int]]:
 
 
 def spelled(text: str) -> str:
-    """Write the characters that bytes among joined pieces stand for; "�" for bytes that are none.
+    """Write the characters that bytes among joined pieces stand for; "�" for bytes that
+    are none.
 
     >>> spelled("▁<0xC3><0xB1>u")
     '▁ñu'
@@ -100,7 +105,8 @@ def spelled(text: str) -> str:
 
 
 def repeats(tokens: Sequence[int]) -> bool:
-    """Whether a sequence of 1 to 8 pieces stands at least four times in a row, as when the decoder is in a loop."""
+    """Whether a sequence of 1 to 8 pieces stands at least four times in a row, as when
+    the decoder is in a loop."""
     for size in range(1, 9):
         same = 0
         for i in range(size, len(tokens)):

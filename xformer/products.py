@@ -1,8 +1,9 @@
-"""x W^T + b for inference on a CPU: in float32 by one of four ways, in a search by what is measured to be the quickest;
-or in 8 bits.
+"""x W^T + b for inference on a CPU: in float32 by one of four ways, in a search by what
+is measured to be the quickest; or in 8 bits.
 
-What is quickest depends on the processor's maker, on the shape of W and on the rows of x. With few rows, as in decoding
-one sentence, it is bound by how fast W comes from memory. Microseconds on an AMD EPYC whose other core was busy:
+What is quickest depends on the processor's maker, on the shape of W and on the rows of
+x. With few rows, as in decoding one sentence, it is bound by how fast W comes from
+memory. Microseconds on an AMD EPYC whose other core was busy:
 
 | W | rows | plain | columns | packed | halves | 8 bits |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -12,11 +13,12 @@ one sentence, it is bound by how fast W comes from memory. Microseconds on an AM
 | 960 x 320 | 5 | 206 | 165 | 111 | 77 | 28 |
 | 8000 x 320 | 5 | 1864 | 1397 | 794 | 464 | 116 |
 
-With 32 rows packed weights and halves are level there, before all others; on an Intel Xeon plain ones were twice as
-fast as packed ones for one row.
+With 32 rows packed weights and halves are level there, before all others; on an Intel
+Xeon plain ones were twice as fast as packed ones for one row.
 
-Two processes may measure otherwise, and ways differ in the last bits. So only a step of a search goes by measurement;
-a pass over whole sentences, which makes the maps, multiplies by USUAL, the same in all processes of a machine.
+Two processes may measure otherwise, and ways differ in the last bits. So only a step of
+a search goes by measurement; a pass over whole sentences, which makes the maps,
+multiplies by USUAL, the same in all processes of a machine.
 """
 
 import math
@@ -29,7 +31,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# numbers that a measurement walks through: more than the caches next to a core hold, as a model's are
+# numbers that a measurement walks through: more than the caches next to a core hold, as
+# a model's are
 COLD = 1 << 20
 MOST = 16  # weights of a small shape
 ROUNDS = 3
@@ -38,8 +41,9 @@ ROWS = {1: 1, 8: 4, 32: 16}
 MANY = max(ROWS) + 1  # rows that nothing is measured with
 
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
-# Else PyTorch asks weights that FBGEMM has packed for `__torch_function__` at each call, which they answer by two
-# exceptions of C++: 8 of the 13 microseconds that a small product in 8 bits takes.
+# Else PyTorch asks weights that FBGEMM has packed for `__torch_function__` at each
+# call, which they answer by two exceptions of C++: 8 of the 13 microseconds that a
+# small product in 8 bits takes.
 undisturbed = torch.DisableTorchFunctionSubclass
 
 
@@ -63,20 +67,23 @@ def packed(weight: Tensor, bias: Tensor | None) -> Multiply:
 
 
 def halves(weight: Tensor, bias: Tensor | None) -> Multiply:
-    """W kept in float16 and multiplied in float32, by FBGEMM: half of the bytes come from memory.
+    """W kept in float16 and multiplied in float32, by FBGEMM: half of the bytes come
+    from memory.
 
-    Nothing is lost where every number of W is one of float16, as after loading a checkpoint.
+    Nothing is lost where every number of W is one of float16, as after loading a
+    checkpoint.
     """
     kept = torch.ops.quantized.linear_prepack_fp16(weight, bias)
     return lambda x: torch.ops.quantized.linear_dynamic_fp16(x, kept)
 
 
 def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
-    """W in 8 bits, with one scale for each of its rows, and x in 8 bits, with one scale for all of it that is computed
-    at each call; by FBGEMM.
+    """W in 8 bits, with one scale for each of its rows, and x in 8 bits, with one scale
+    for all of it that is computed at each call; by FBGEMM.
 
-    A quarter of the bytes come from memory, and the products are of whole numbers; results are near those of float32.
-    As all of x shares a scale, they depend a little on what else is in the batch.
+    A quarter of the bytes come from memory, and the products are of whole numbers;
+    results are near those of float32. As all of x shares a scale, they depend a little
+    on what else is in the batch.
     """
     scales = weight.abs().amax(dim=1).clamp(min=1e-8) / 127
     with warnings.catch_warnings():
@@ -86,7 +93,8 @@ def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
             weight, scales, torch.zeros(len(weight), dtype=torch.int64), 0, torch.qint8
         )
     prepared = torch.ops.quantized.linear_prepack(kept, bias)
-    # Without instructions for 8-bit products (VNNI) sums of two would leave 16 bits, if x had all of its 8.
+    # Without instructions for 8-bit products (VNNI) sums of two would leave 16 bits, if
+    # x had all of its 8.
     reduced = not getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
     return lambda x: torch.ops.quantized.linear_dynamic(x, prepared, reduced)
 
@@ -114,10 +122,12 @@ USUAL = "packed" if "packed" in WAYS else "plain"
 @cache
 @torch.inference_mode()
 def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
-    """The way in which one thread multiplies W [outputs, inputs] fastest with this number of rows.
+    """The way in which one thread multiplies W [outputs, inputs] fastest with this
+    number of rows.
 
-    exact: whether all of W are numbers of float16. It is measured in some milliseconds, once for each shape in a
-    process. A way that gains less than a tenth over USUAL is not worth another copy of W.
+    exact: whether all of W are numbers of float16. It is measured in some milliseconds,
+    once for each shape in a process. A way that gains less than a tenth over USUAL is
+    not worth another copy of W.
     """
     x = torch.ones(rows, inputs)
     weights = torch.ones(min(MOST, max(1, COLD // (outputs * inputs))), outputs, inputs)
@@ -142,7 +152,8 @@ def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
 
 
 class Product:
-    """x W^T + b in float32, or in 8 bits; keeps a copy of W for each way in which it is multiplied.
+    """x W^T + b in float32, or in 8 bits; keeps a copy of W for each way in which it is
+    multiplied.
 
     The copies do not follow when W changes or moves.
     """
@@ -160,7 +171,8 @@ class Product:
         self._by_way: dict[str, Multiply] = {}
 
     def __call__(self, x: Tensor, step: bool = False) -> Tensor:
-        """x [..., in] -> [..., out]; step: of a search, by the way that is measured to be the quickest"""
+        """x [..., in] -> [..., out]; step: of a search, by the way that is measured to
+        be the quickest"""
         rows = x.numel() // x.shape[-1] if step else MANY
         with undisturbed():
             return (self._by_rows.get(rows) or self._choose(rows))(x)
@@ -182,12 +194,14 @@ class Product:
         return self._by_way[way]
 
     def measure(self) -> None:
-        """Find out now, not when the first person waits, what is quickest for weights of this shape."""
+        """Find out now, not when the first person waits, what is quickest for weights
+        of this shape."""
         if not self.quantised:
             for rows in ROWS.values():
                 quickest(*self.weight.shape, rows, self.exact)
 
 
 def usable() -> bool:
-    """Whether nothing is asked of a product that only `F.linear` can do: gradients, and autocast's bfloat16."""
+    """Whether nothing is asked of a product that only `F.linear` can do: gradients, and
+    autocast's bfloat16."""
     return not (torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"))

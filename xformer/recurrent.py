@@ -1,13 +1,16 @@
-"""The translators that came before the transformer: a GRU encoder and decoder, without and with attention.
+"""The translators that came before the transformer: a GRU encoder and decoder, without
+and with attention.
 
-Without attention the decoder knows one vector of the sentence, however long it is: the last states of the encoder
-(Sutskever et al., "Sequence to Sequence Learning with Neural Networks", 2014; Cho et al., "Learning Phrase
-Representations using RNN Encoder-Decoder", 2014). With additive attention it looks at the encoder's state of every
-piece again at each step (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate",
+Without attention the decoder knows one vector of the sentence, however long it is: the
+last states of the encoder (Sutskever et al., "Sequence to Sequence Learning with Neural
+Networks", 2014; Cho et al., "Learning Phrase Representations using RNN
+Encoder-Decoder", 2014). With additive attention it looks at the encoder's state of
+every piece again at each step (Bahdanau et al., "Neural Machine Translation by Jointly
+Learning to Align and Translate",
 2015). Nothing else differs between the two.
 
-Axes as in `model.py`: B batch, S source length, T target length, N hypotheses of B sentences, D d_model, V vocabulary.
-Masks are True where there is a piece.
+Axes as in `model.py`: B batch, S source length, T target length, N hypotheses of B
+sentences, D d_model, V vocabulary. Masks are True where there is a piece.
 """
 
 import math
@@ -25,7 +28,8 @@ ATTENTIONS = ("additive", "none")
 
 @dataclass(frozen=True)
 class RecurrentConfig(Config):
-    """The shape of a recurrent translator; what only a transformer has is 1, or is ignored."""
+    """The shape of a recurrent translator; what only a transformer has is 1, or is
+    ignored."""
 
     # of embeddings and states; half of it in each direction of the encoder
     d_model: int = 320
@@ -79,8 +83,9 @@ class GRU(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, backward: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Read x [B, S, D] from one end to the other -> the states [B, S, H] and the last [B, H]; padding changes
-        none. mask [B, S]. backward: from the last piece to the first."""
+        """Read x [B, S, D] from one end to the other -> the states [B, S, H] and the
+        last [B, H]; padding changes none. mask [B, S]. backward: from the last piece to
+        the first."""
         projected = self.of_input(x)
         state = projected.new_zeros(len(x), self.states)
         states: list[Tensor] = []
@@ -93,8 +98,9 @@ class GRU(nn.Module):
 
 
 class RecurrentEncoder(nn.Module):
-    """Layers of two GRUs each, one for each direction, so that a state knows what stands on both sides of its piece
-    (Schuster and Paliwal 1997; Bahdanau et al., section 3.2)."""
+    """Layers of two GRUs each, one for each direction, so that a state knows what
+    stands on both sides of its piece (Schuster and Paliwal 1997; Bahdanau et al.,
+    section 3.2)."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -108,7 +114,8 @@ class RecurrentEncoder(nn.Module):
         self.p = config.dropout
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """x [B, S, D] -> the states of the last layer [B, S, D], and each layer's last states [B, D]"""
+        """x [B, S, D] -> the states of the last layer [B, S, D], and each layer's last
+        states [B, D]"""
         last = []
         for i, (there, back) in enumerate(
             zip(self.forwards, self.backwards, strict=True)
@@ -122,7 +129,8 @@ class RecurrentEncoder(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """softmax(w^T tanh(W_q q + W_k k)) over the pieces of the source, Bahdanau et al. 2015, section A.1.2."""
+    """softmax(w^T tanh(W_q q + W_k k)) over the pieces of the source, Bahdanau et al.
+    2015, section A.1.2."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -134,8 +142,8 @@ class AdditiveAttention(nn.Module):
     def forward(
         self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """query [B, n, D], keys of_key(memory) [B, S, D], memory [B, S, D], mask [B, S] -> the weighted mean of the
-        memory [B, n, D], and the weights [B, n, S]"""
+        """query [B, n, D], keys of_key(memory) [B, S, D], memory [B, S, D], mask [B, S]
+        -> the weighted mean of the memory [B, n, D], and the weights [B, n, S]"""
         summed = self.of_query(query)[:, :, None] + keys[:, None]  # [B, n, S, D]
         scores = self.weight(torch.tanh(summed)).squeeze(-1)
         weights = scores.masked_fill(~mask[:, None], -math.inf).softmax(dim=-1)
@@ -144,7 +152,8 @@ class AdditiveAttention(nn.Module):
 
 @dataclass
 class State:
-    """What decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
+    """What decoding keeps between steps, for N = B n hypotheses of B sentences; owned
+    by the caller."""
 
     memory: Tensor  # [B, S, D], the encoder's states
     mask: Tensor  # [B, S]
@@ -154,7 +163,8 @@ class State:
     length: int = 0  # steps taken so far
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None = None) -> None:
-        """Keep these rows of the N hypotheses (repeats allowed), and of the B sentences if some are done."""
+        """Keep these rows of the N hypotheses (repeats allowed), and of the B sentences
+        if some are done."""
         self.summary = self.summary.index_select(0, hypotheses)
         self.states = [state.index_select(0, hypotheses) for state in self.states]
         if sentences is not None:
@@ -168,7 +178,8 @@ class State:
 
 
 class RecurrentTranslator(Network):
-    """Encoder and decoder of GRUs; reads and searches as a `Transformer` does, through `start` and `step`."""
+    """Encoder and decoder of GRUs; reads and searches as a `Transformer` does, through
+    `start` and `step`."""
 
     config: RecurrentConfig
 
@@ -201,15 +212,18 @@ class RecurrentTranslator(Network):
         return State(memory, mask, keys, last[-1], states)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """tokens [B, L] -> [B, L, D], of the size that the output's shared matrix is not"""
+        """tokens [B, L] -> [B, L, D], of the size that the output's shared matrix is
+        not"""
         x: Tensor = self.embedding(tokens) * math.sqrt(self.config.d_model)
         return dropout(x, self.config.dropout, self.training)
 
     def advance(self, x: Tensor, at: State, record: Record | None = None) -> Tensor:
-        """Take a step with the embedded token x [N, D] of each hypothesis -> [N, D], ready for `logits`.
+        """Take a step with the embedded token x [N, D] of each hypothesis -> [N, D],
+        ready for `logits`.
 
-        Without attention what the sentence says is the same at each step (Cho et al. 2014, equation 8), with it the
-        mean that the last layer's state asks for (Bahdanau et al., equation 5).
+        Without attention what the sentence says is the same at each step (Cho et al.
+        2014, equation 8), with it the mean that the last layer's state asks for
+        (Bahdanau et al., equation 5).
         """
         context = at.summary
         if self.attention and at.keys is not None:
@@ -238,8 +252,9 @@ class RecurrentTranslator(Network):
         heads: Heads | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]. Raises ValueError where
-        heads or positions are given: there are none to switch off or to replace."""
+        """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits
+        [B, T, V]. Raises ValueError where heads or positions are given: there are none
+        to switch off or to replace."""
         refuse(heads, positions)
         at = self.encode(source)
         x = self.embed(target)

@@ -1,7 +1,8 @@
-"""Search for the best target sentences with a scoring function: greedy, beam, sampling. It knows no model and no text.
+"""Search for the best target sentences with a scoring function: greedy, beam, sampling.
+It knows no model and no text.
 
-Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N = B), C choices of a
-row, V vocabulary.
+Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N =
+B), C choices of a row, V vocabulary.
 """
 
 import math
@@ -37,13 +38,16 @@ def finish(steps: Generator[None, None, T]) -> T:
 
 
 class Scorer(Protocol):
-    """Scores the next token of each hypothesis: a model in the middle of decoding, owned by one search."""
+    """Scores the next token of each hypothesis: a model in the middle of decoding,
+    owned by one search."""
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """The newest token [N, 1] of each hypothesis -> logits [N, V] of its next token."""
+        """The newest token [N, 1] of each hypothesis -> logits [N, V] of its next
+        token."""
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
-        """Let row n continue the old row hypotheses[n]; keep only these of the sentences (None: all)."""
+        """Let row n continue the old row hypotheses[n]; keep only these of the
+        sentences (None: all)."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,11 @@ class Hypothesis:
 
 
 def drawn_with(scores: Tensor, options: Options) -> Tensor:
-    """Compute the probability [N, V] with which each token is drawn, after temperature, top-k and top-p.
+    """Compute the probability [N, V] with which each token is drawn, after temperature,
+    top-k and top-p.
 
-    scores: log-probabilities [N, V], minus infinity for tokens that are never drawn. At temperature 0 the likeliest
-    token is certain.
+    scores: log-probabilities [N, V], minus infinity for tokens that are never drawn. At
+    temperature 0 the likeliest token is certain.
     """
     if not options.sampling:
         return torch.zeros_like(scores).scatter(
@@ -86,7 +91,8 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
 
 
 class _Step(NamedTuple):
-    """What is kept after one step, by row, and the alternatives from which it was chosen."""
+    """What is kept after one step, by row, and the alternatives from which it was
+    chosen."""
 
     kept: list[Continuation]  # of rows of the previous step
     alternatives: Alternatives  # by row of the previous step
@@ -95,10 +101,11 @@ class _Step(NamedTuple):
 def check_prefix(
     prefix: Sequence[int], max_length: int, vocabulary: int | None = None
 ) -> None:
-    """Raise ValueError for tokens with which no target of at most `max_length` tokens, EOS included, can begin.
+    """Raise ValueError for tokens with which no target of at most `max_length` tokens,
+    EOS included, can begin.
 
-    vocabulary: its size, if known. One such prefix makes a search fail for all of its sentences, so check before you
-    put the sentences of different clients together.
+    vocabulary: its size, if known. One such prefix makes a search fail for all of its
+    sentences, so check before you put the sentences of different clients together.
     """
     if max_length < 1 or len(prefix) > max_length:
         raise ValueError(
@@ -131,7 +138,8 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
-    """Find the n_best hypotheses of each sentence, best first: `searching` without a pause."""
+    """Find the n_best hypotheses of each sentence, best first: `searching` without a
+    pause."""
     return finish(searching(scorer, max_lengths, options, prefixes, device))
 
 
@@ -142,30 +150,38 @@ def searching(
     prefixes: Sequence[Sequence[int]] | None = None,
     device: torch.device | None = None,
 ) -> Generator[None, None, list[list[Hypothesis]]]:
-    """Find the n_best hypotheses of each sentence, best first; pause after each step, so that searches can take turns.
+    """Find the n_best hypotheses of each sentence, best first; pause after each step,
+    so that searches can take turns.
 
-    max_lengths: the most tokens of each sentence's target, EOS included. prefixes: the tokens with which each target
-    must begin; their log-probabilities are the model's own. Raises ValueError, see `check_prefix`.
+    max_lengths: the most tokens of each sentence's target, EOS included. prefixes: the
+    tokens with which each target must begin; their log-probabilities are the model's
+    own. Raises ValueError, see `check_prefix`.
 
-    A beam keeps the K best unfinished hypotheses at each step. It ends at the limit, or as `options.stop` says:
+    A beam keeps the K best unfinished hypotheses at each step. It ends at the limit, or
+    as `options.stop` says:
 
-    "bound": when no unfinished hypothesis can become one of the n_best any more. A sum of log-probabilities s only
-    falls, and divided by length^alpha it is largest at the greatest length, so no continuation scores above
-    s / max_length^alpha: more steps would change nothing. With alpha 0 this is the optimal stopping of Huang et al.
-    2017 ("When to finish?"), with any other the rule that Transformers calls early_stopping="never". The search can
-    still miss a better hypothesis, even that of greedy search, if the beam dropped its beginning.
+    "bound": when no unfinished hypothesis can become one of the n_best any more. A sum
+    of log-probabilities s only falls, and divided by length^alpha it is largest at the
+    greatest length, so no continuation scores above s / max_length^alpha: more steps
+    would change nothing. With alpha 0 this is the optimal stopping of Huang et al. 2017
+    ("When to finish?"), with any other the rule that Transformers calls
+    early_stopping="never". The search can still miss a better hypothesis, even that of
+    greedy search, if the beam dropped its beginning.
 
-    "lookahead": when no unfinished hypothesis can become one of the n_best within LOOKAHEAD more tokens, even if these
-    were certain. This takes fewer steps, most of all with long sentences and several n_best. The result differs from
-    that of "bound" only if a hypothesis catches up later.
+    "lookahead": when no unfinished hypothesis can become one of the n_best within
+    LOOKAHEAD more tokens, even if these were certain. This takes fewer steps, most of
+    all with long sentences and several n_best. The result differs from that of "bound"
+    only if a hypothesis catches up later.
 
-    "k_finished": when K hypotheses have finished, as in CTranslate2 and Fairseq, even if they are all worse than an
-    unfinished one: early ends of low probability may fill the K places.
+    "k_finished": when K hypotheses have finished, as in CTranslate2 and Fairseq, even
+    if they are all worse than an unfinished one: early ends of low probability may fill
+    the K places.
 
     Greedy search, a beam of 1, ends with its first </s>.
 
-    Each sentence's samples are drawn from a generator of its own, seeded with `options.seed`: they do not depend on
-    the other sentences of the batch, and equal sentences get equal samples.
+    Each sentence's samples are drawn from a generator of its own, seeded with
+    `options.seed`: they do not depend on the other sentences of the batch, and equal
+    sentences get equal samples.
     """
     options = options or Options()
     given = (
@@ -193,11 +209,13 @@ def grow(
     prefix: Sequence[int] = (),
     device: torch.device | None = None,
 ) -> tuple[list[Hypothesis], list[Branch]]:
-    """Search for one sentence by beam, and record what was kept and dropped at each step, best first within a step.
+    """Search for one sentence by beam, and record what was kept and dropped at each
+    step, best first within a step.
 
-    For a beam of K, the record has the 2K best continuations of each step, and the result the K best hypotheses; the
-    search is the one that looks for `options.n_best`, and ends when that does. Arguments as of `searching`. Raises
-    ValueError, also for samples, which are not compared with each other.
+    For a beam of K, the record has the 2K best continuations of each step, and the
+    result the K best hypotheses; the search is the one that looks for `options.n_best`,
+    and ends when that does. Arguments as of `searching`. Raises ValueError, also for
+    samples, which are not compared with each other.
     """
     if options.sampling:
         raise ValueError(
@@ -225,7 +243,8 @@ class _Search:
         device: torch.device,
         grows: bool = False,
     ) -> None:
-        """grows: whether all hypotheses that the beam considers are recorded, of a single sentence."""
+        """grows: whether all hypotheses that the beam considers are recorded, of a
+        single sentence."""
         self.grows = grows
         self.branches = list[Branch]()
         # in `branches`: the hypotheses that the newest step continues
@@ -252,11 +271,12 @@ class _Search:
         ]
 
     def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
-        """Search step by step; each step takes the N rows that live to at most 2K candidates of each sentence."""
+        """Search step by step; each step takes the N rows that live to at most 2K
+        candidates of each sentence."""
         # B sentences still searched; each has its rows, in this order
         alive = list(range(len(self.max_lengths)))
-        # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
-        # N
+        # A beam grows out of a single row at the first step; samples go their own ways
+        # from the beginning. N
         tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
         sums = [0.0] * len(tokens)  # N, of log-probabilities
         while alive:
@@ -270,7 +290,8 @@ class _Search:
             choices, log_probs, alternatives = self._choices(logits, alive)
             # [N, 1] + [N, C] -> [N, C]
             totals = torch.tensor(sums, device=self.device)[:, None] + log_probs
-            # 3) Keep K of a sentence, set aside those that have ended, and forget the sentences that are done.
+            # 3) Keep K of a sentence, set aside those that have ended, and forget the
+            # sentences that are done.
             tokens, sums, alive = self._keep(
                 choices, log_probs, totals, alternatives, alive
             )
@@ -286,13 +307,15 @@ class _Search:
     def _choices(
         self, logits: Tensor, alive: list[int]
     ) -> tuple[Tensor, Tensor, Alternatives]:
-        """List each row's possible next tokens [N, C], their log-probabilities [N, C], and the row's alternatives."""
+        """List each row's possible next tokens [N, C], their log-probabilities [N, C],
+        and the row's alternatives."""
         position = len(self.history)
         vocabulary = logits.shape[1]
         scores = logits.log_softmax(dim=1)
         # neither PAD nor BOS is ever part of a sentence
         scores[:, PAD : BOS + 1 : BOS - PAD] = -torch.inf
-        # The 2K best continuations of a sentence are among the 2K best of its single rows.
+        # The 2K best continuations of a sentence are among the 2K best of its single
+        # rows.
         top, top_tokens = scores.topk(
             min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1
         )
@@ -329,9 +352,10 @@ class _Search:
     def _sample(self, scores: Tensor, alive: list[int]) -> Tensor:
         """Draw one token per row, [N, 1], after temperature, top-k and top-p.
 
-        With exponential noise, the token with the largest p / noise is a fair draw, as in `torch.multinomial`. The
-        noise belongs to the token, not to its rank: rounding differs with the shape of a batch and may swap two ranks,
-        but so almost never changes a draw.
+        With exponential noise, the token with the largest p / noise is a fair draw, as
+        in `torch.multinomial`. The noise belongs to the token, not to its rank:
+        rounding differs with the shape of a batch and may swap two ranks, but so almost
+        never changes a draw.
         """
         probabilities = drawn_with(scores, self.options)
         noise = torch.cat(
@@ -354,12 +378,14 @@ class _Search:
         alternatives: Alternatives,
         alive: list[int],
     ) -> tuple[list[int], list[float], list[int]]:
-        """Choose what lives on, set ended hypotheses aside, and tell the scorer; -> tokens, sums, sentences.
+        """Choose what lives on, set ended hypotheses aside, and tell the scorer; ->
+        tokens, sums, sentences.
 
-        choices, log_probs, totals: [N, C], of the rows of the B sentences that are alive, R = N / B of each.
+        choices, log_probs, totals: [N, C], of the rows of the B sentences that are
+        alive, R = N / B of each.
         """
-        # 1) Rank the candidates of each sentence: P of its R C, best first. Samples are not compared.
-        # K, C
+        # 1) Rank the candidates of each sentence: P of its R C, best first. Samples are
+        # not compared. K, C
         width = self.width
         per_row = choices.shape[1]
         rows = len(choices) // len(alive)  # R; at the first step of a beam 1, later K
@@ -377,8 +403,8 @@ class _Search:
         read_log_probs = log_probs.tolist()
         read_totals = totals.tolist()
 
-        # 3) Of each sentence the K best that have not ended live on, unless its search is over.
-        # rows, and which of the B sentences
+        # 3) Of each sentence the K best that have not ended live on, unless its search
+        # is over. rows, and which of the B sentences
         kept = list[Continuation]()
         still = list[int]()
         self.history.append(_Step(kept, alternatives))
@@ -401,7 +427,8 @@ class _Search:
             kept += lives + [idle] * (width - len(lives))  # K rows a sentence
             still.append(b)
 
-        # 4) Tell the scorer which rows go on, where these are not all of them in their order.
+        # 4) Tell the scorer which rows go on, where these are not all of them in their
+        # order.
         parents = [row for row, *_ in kept]
         if still and (len(still) < len(alive) or parents != list(range(len(parents)))):
             # [B]
@@ -421,7 +448,8 @@ class _Search:
     def _sort_out(
         self, sentence: int, candidates: list[Continuation]
     ) -> list[Continuation]:
-        """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
+        """Set aside those of a sentence's candidates, best first, that end it; return
+        at most K that live on."""
         at_limit = len(self.history) == self.max_lengths[sentence]
         lives = list[Continuation]()
         kept = list[int | None]()
@@ -458,7 +486,8 @@ class _Search:
         return lives
 
     def _is_done(self, sentence: int, best: float) -> bool:
-        """Tell whether a sentence's search is over; best: the largest sum of log-probabilities that goes on."""
+        """Tell whether a sentence's search is over; best: the largest sum of
+        log-probabilities that goes on."""
         ended = self.ended[sentence]
         options = self.options
         if best == -math.inf:  # no hypothesis goes on
@@ -481,8 +510,8 @@ class _Search:
     def _end(
         self, sentence: int, row: int, token: int, log_prob: float, total: float
     ) -> bool:
-        """Store a hypothesis that ends with `token`, chosen at the newest step as the continuation of `row`; return
-        whether it is among the best."""
+        """Store a hypothesis that ends with `token`, chosen at the newest step as the
+        continuation of `row`; return whether it is among the best."""
         ended = self.ended[sentence]
         score = self._score(total)
         if self.bounded and len(ended) == self.most:

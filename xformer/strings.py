@@ -1,4 +1,5 @@
-"""Interface and message texts in English and Spanish: those of assets/strings, which all share, and of each part."""
+"""Interface and message texts in English and Spanish: those of assets/strings, which
+all share, and of each part."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def of_parts(pattern: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class Language:
-    """A language of the interface: `say` for plain text, `html` for text inside markup."""
+    """A language of the interface: `say` for plain text, `html` for text inside
+    markup."""
 
     code: str  # "en", "es": the name of its files, and HTML's lang
     name: str  # in the language itself
@@ -37,7 +39,8 @@ class Language:
     target: str = "es"  # and the one that it {writes}
 
     def of(self, info: Any) -> Language:
-        """This language, for texts about a model: `info` has the languages that it reads and writes."""
+        """This language, for texts about a model: `info` has the languages that it
+        reads and writes."""
         return replace(
             self,
             source=getattr(info, "source", "en"),
@@ -56,11 +59,13 @@ class Language:
 
     @property
     def texts(self) -> dict[str, str]:
-        """All texts by key, with their {values} not yet filled in, but for the model's languages."""
+        """All texts by key, with their {values} not yet filled in, but for the model's
+        languages."""
         return _texts(self.code, self.source, self.target)
 
     def say(self, key: str, /, **values: Any) -> str:
-        """The text of a key with its {values} filled in, unescaped; whole numbers get separators of thousands."""
+        """The text of a key with its {values} filled in, unescaped; whole numbers get
+        separators of thousands."""
         whole = {
             name: f"{one:,}".replace(",", self.thousands)
             for name, one in values.items()
@@ -69,11 +74,13 @@ class Language:
         return self.texts[key].format(**{**values, **whole})
 
     def html(self, key: str, /, **values: Any) -> str:
-        """The text of a key with its {values}, escaped: safe between tags and in quoted attributes."""
+        """The text of a key with its {values}, escaped: safe between tags and in quoted
+        attributes."""
         return escape(self.say(key, **values))
 
     def choices(self, key: str, names: Iterable[str]) -> list[tuple[str, str]]:
-        """Name things to choose from, with the text whose key is "key_{}" with the name in it."""
+        """Name things to choose from, with the text whose key is "key_{}" with the name
+        in it."""
         return [(self.say(key.format(name)), name) for name in names]
 
 

@@ -1,5 +1,5 @@
-"""Text to pieces and back, with a joint SentencePiece vocabulary, or with two of an imported model; the only file that
-imports sentencepiece."""
+"""Text to pieces and back, with a joint SentencePiece vocabulary, or with two of an
+imported model; the only file that imports sentencepiece."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import sentencepiece
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, WORD_START
 from xformer.results import Message, UserError, refusing
 
-# What is worth a piece of its own in a vocabulary of Latin script: its letters with every mark, and signs of amounts,
-# addresses, formulas and quotation. Everything else can be spelled in bytes.
+# What is worth a piece of its own in a vocabulary of Latin script: its letters with
+# every mark, and signs of amounts, addresses, formulas and quotation. Everything else
+# can be spelled in bytes.
 LETTERS = [
     chr(code)
     for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))
@@ -36,11 +37,13 @@ CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a
 class Tokenizer:
     """A trained vocabulary. Thread-safe: encoding and decoding change nothing."""
 
-    # of the languages to choose from, the usual one first, of a model that writes several
+    # of the languages to choose from, the usual one first, of a model that writes
+    # several
     codes: tuple[str, ...] = ()
 
     def __init__(self, model: bytes) -> None:
-        """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
+        """`model` is the content of a tokenizer.model; raises ValueError where it is
+        not one of ours."""
         self.model = model
         self._sp = _processor(model)
         ids = (
@@ -60,7 +63,8 @@ class Tokenizer:
 
     @staticmethod
     def load(path: Path) -> Tokenizer:
-        """Read tokenizer.model, and what stands beside it of an imported model. Raises ValueError where it is none."""
+        """Read tokenizer.model, and what stands beside it of an imported model. Raises
+        ValueError where it is none."""
         joint = path.with_name(JOINT)
         target = path.with_name(SIDES[1])
         if not joint.is_file():
@@ -84,7 +88,8 @@ class Tokenizer:
         threads: int = 2,
         fold_case: bool = False,
     ) -> Tokenizer:
-        """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError where they are too few for it.
+        """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError
+        where they are too few for it.
 
         fold_case: capitals are read as small letters, in learning and ever after.
         """
@@ -114,10 +119,12 @@ class Tokenizer:
         return cls(model.getvalue())
 
     def extended(self) -> Tokenizer:
-        """Return this vocabulary with LETTERS and SIGNS that it lacks, and 256 bytes in which it spells all the rest.
+        """Return this vocabulary with LETTERS and SIGNS that it lacks, and 256 bytes in
+        which it spells all the rest.
 
-        The new pieces come last, so that the others keep their numbers, and a text of known characters is cut as
-        before. A vocabulary that has them all is returned as it is.
+        The new pieces come last, so that the others keep their numbers, and a text of
+        known characters is cut as before. A vocabulary that has them all is returned as
+        it is.
         """
         if self.id_of(BYTES[0]) is not None:
             return self
@@ -130,7 +137,8 @@ class Tokenizer:
             and unicodedata.category(c)[0] not in "CZ"
         ]
         least = min(self.log_probs(range(EOS + 1, len(self))))
-        # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
+        # Two messages of protocol buffers one after the other are one: repeated fields
+        # are joined, others overwritten.
         pieces = [
             *(piece_of(c, least) for c in characters),
             *(piece_of(byte, 0.0, BYTE) for byte in BYTES),
@@ -145,10 +153,11 @@ class Tokenizer:
     def encode(
         self, text: str, sampling: float = 0.0, target: bool = False
     ) -> list[int]:
-        """Ids of the pieces of a text, without special ones. target: of a translation, which some models cut otherwise.
+        """Ids of the pieces of a text, without special ones. target: of a translation,
+        which some models cut otherwise.
 
-        `sampling` above 0 draws one of the many ways to split it (sub-word regularisation, Kudo 2018); the larger, the
-        nearer to the best one.
+        `sampling` above 0 draws one of the many ways to split it (sub-word
+        regularisation, Kudo 2018); the larger, the nearer to the best one.
         """
         return self._sp.encode(
             text, enable_sampling=sampling > 0, alpha=sampling, nbest_size=-1
@@ -163,7 +172,8 @@ class Tokenizer:
         return [SPECIAL[i] if i in SPECIAL else self._sp.id_to_piece(i) for i in ids]
 
     def id_of(self, piece: str) -> int | None:
-        """The id of a piece as `pieces` writes it; None where the vocabulary lacks it."""
+        """The id of a piece as `pieces` writes it; None where the vocabulary lacks
+        it."""
         for token, name in SPECIAL.items():
             if piece == name:
                 return token
@@ -174,7 +184,8 @@ class Tokenizer:
         return None if token == UNK else token
 
     def log_probs(self, ids: Sequence[int]) -> list[float]:
-        """Log-probability of each piece under the unigram model (Kudo 2018, equation 1); of one it lacks, a penalty."""
+        """Log-probability of each piece under the unigram model (Kudo 2018, equation
+        1); of one it lacks, a penalty."""
         return [self._sp.get_score(i) for i in ids]
 
     def splits(self, text: str, count: int) -> list[list[int]]:
@@ -201,16 +212,19 @@ class Tokenizer:
 
 
 class JointTokenizer(Tokenizer):
-    """The vocabulary of an imported model: one SentencePiece model a side, or one for both, and a list of pieces, whose
-    numbers are the model's. As the `MarianTokenizer` of transformers, it reads a piece that the list lacks as UNK.
+    """The vocabulary of an imported model: one SentencePiece model a side, or one for
+    both, and a list of pieces, whose numbers are the model's. As the `MarianTokenizer`
+    of transformers, it reads a piece that the list lacks as UNK.
 
-    Of a model that writes several languages, a text may begin with the code of one, as >>spa<<. It is put before the
-    pieces of the text, or of M2M-100 before those of the translation.
+    Of a model that writes several languages, a text may begin with the code of one, as
+    >>spa<<. It is put before the pieces of the text, or of M2M-100 before those of the
+    translation.
     """
 
     def __init__(self, models: Sequence[bytes], joint: Any) -> None:
-        """joint: what pieces.json holds: all "pieces", and the codes, or "", with which a text ("opening") and a
-        translation ("forced") begin where none is typed. Raises ValueError where it does not.
+        """joint: what pieces.json holds: all "pieces", and the codes, or "", with which
+        a text ("opening") and a translation ("forced") begin where none is typed.
+        Raises ValueError where it does not.
         """
         held = joint if isinstance(joint, dict) else {}
         pieces = held.get("pieces")
@@ -277,7 +291,8 @@ class JointTokenizer(Tokenizer):
         ]
 
     def _split(self, text: str) -> tuple[str, str]:
-        """Split a text into the code typed before it and the rest. Raises UserError for a code that there is not."""
+        """Split a text into the code typed before it and the rest. Raises UserError for
+        a code that there is not."""
         written = CODE.match(text) if self.codes else None
         if written and written[0] not in self.codes:
             raise UserError(
@@ -288,7 +303,8 @@ class JointTokenizer(Tokenizer):
         return (written[0], text[written.end() :]) if written else ("", text)
 
     def _before(self, code: str) -> list[str]:
-        """What is put before the pieces of a text that begins with a code, or with none."""
+        """What is put before the pieces of a text that begins with a code, or with
+        none."""
         return (
             [one]
             if (one := self._opening if self._forced else code or self._opening)
@@ -328,13 +344,15 @@ class JointTokenizer(Tokenizer):
 
 
 def listed(model: bytes) -> list[str]:
-    """All pieces of a SentencePiece model, in its own order. Raises ValueError where it is none."""
+    """All pieces of a SentencePiece model, in its own order. Raises ValueError where it
+    is none."""
     sp = _processor(model)
     return [sp.id_to_piece(i) for i in range(sp.get_piece_size())]
 
 
 def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
-    """Read a SentencePiece model, which of no bytes SentencePiece would read later. Raises ValueError where it is none."""
+    """Read a SentencePiece model, which of no bytes SentencePiece would read later.
+    Raises ValueError where it is none."""
     with refusing(
         (RuntimeError, TypeError),
         lambda _: ValueError("it is not a SentencePiece model"),

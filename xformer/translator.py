@@ -1,4 +1,5 @@
-"""Translate sentences of ids: pad, batch, and search with a model. No text, no threads."""
+"""Translate sentences of ids: pad, batch, and search with a model. No text, no
+threads."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ Translator = Transformer | RecurrentTranslator
 
 
 def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
-    """Put rows of unequal length into one tensor [B, longest], filled up with PAD on the right."""
+    """Put rows of unequal length into one tensor [B, longest], filled up with PAD on
+    the right."""
     longest = max(len(row) for row in rows)
     return torch.tensor(
         [[*row, *[PAD] * (longest - len(row))] for row in rows], device=device
@@ -26,7 +28,8 @@ def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Te
 
 
 class CachedScorer:
-    """Scores the next tokens of one batch of sources with a key-value cache: a `search.Scorer`."""
+    """Scores the next tokens of one batch of sources with a key-value cache: a
+    `search.Scorer`."""
 
     def __init__(self, model: Translator, cache: Any) -> None:
         """cache: the result of `model.start`."""
@@ -41,7 +44,8 @@ class CachedScorer:
 
 
 def target_limit(source_length: int, max_length: int) -> int:
-    """The most pieces of a translation, EOS included, for a source of this length; generous: it only ends loops."""
+    """The most pieces of a translation, EOS included, for a source of this length;
+    generous: it only ends loops."""
     return min(max_length, 2 * source_length + 16)
 
 
@@ -53,7 +57,8 @@ def grow_tree(
     prefix: Sequence[int] = (),
     max_length: int | None = None,
 ) -> tuple[list[Hypothesis], list[Branch]]:
-    """Translate one source (pieces without EOS) by beam, and record what was kept and dropped: see `search.grow`."""
+    """Translate one source (pieces without EOS) by beam, and record what was kept and
+    dropped: see `search.grow`."""
     device = next(model.parameters()).device
     limit = max_length or target_limit(len(source) + 1, model.config.max_length)
     scorer = CachedScorer(model, model.start(pad([[*source, EOS]], device)))
@@ -68,7 +73,8 @@ def translate_ids(
     max_lengths: Sequence[int] | None = None,
     batch_rows: int = 320,
 ) -> list[list[Hypothesis]]:
-    """Find the hypotheses of each source (pieces without EOS), best first: `translating` without a pause."""
+    """Find the hypotheses of each source (pieces without EOS), best first:
+    `translating` without a pause."""
     return finish(
         translating(model, sources, options, prefixes, max_lengths, batch_rows)
     )
@@ -85,12 +91,13 @@ def translating(
     heads: Heads | None = None,
     positions: Tensor | None = None,
 ) -> Generator[None, None, list[list[Hypothesis]]]:
-    """Find the hypotheses of each source (pieces without EOS), best first; pause after each step, so that searches can
-    take turns.
+    """Find the hypotheses of each source (pieces without EOS), best first; pause after
+    each step, so that searches can take turns.
 
-    Sources of similar length are decoded together, at most batch_rows hypotheses (sentences times beam) at once.
-    prefixes, max_lengths: of the targets, as for `searching`; its ValueError is raised before decoding begins. heads:
-    which heads take part. positions [length, D]: in place of the model's own.
+    Sources of similar length are decoded together, at most batch_rows hypotheses
+    (sentences times beam) at once. prefixes, max_lengths: of the targets, as for
+    `searching`; its ValueError is raised before decoding begins. heads: which heads
+    take part. positions [length, D]: in place of the model's own.
     """
     options = options or Options()
     device = next(model.parameters()).device

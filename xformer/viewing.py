@@ -1,10 +1,13 @@
-"""Attention that another program computed, read into a `Trace` that shows itself; without torch.
+"""Attention that another program computed, read into a `Trace` that shows itself;
+without torch.
 
-Taken are outputs of any model of `transformers`, arrays of numpy or torch, and the JSON of `xformer explain`. A stack
-is an array (layers, H, Q, K) or (layers, B, H, Q, K), a tuple of layers (H, Q, K) or (B, H, Q, K), or, from `generate`,
-a tuple of steps, each a tuple of layers, with Q = 1 after the first and a K that may grow. B: texts of a batch; other
-letters as in xformer/results. A stack without a name is of self-attention, the decoder's where no piece sees a later
-one, or, where queries and keys differ in number, of cross-attention; {"cross": array} gives it a name.
+Taken are outputs of any model of `transformers`, arrays of numpy or torch, and the JSON
+of `xformer explain`. A stack is an array (layers, H, Q, K) or (layers, B, H, Q, K), a
+tuple of layers (H, Q, K) or (B, H, Q, K), or, from `generate`, a tuple of steps, each a
+tuple of layers, with Q = 1 after the first and a K that may grow. B: texts of a batch;
+other letters as in xformer/results. A stack without a name is of self-attention, the
+decoder's where no piece sees a later one, or, where queries and keys differ in number,
+of cross-attention; {"cross": array} gives it a name.
 """
 
 import json
@@ -42,12 +45,15 @@ def view(
     text: str = "",
     padding: str = "",
 ) -> Trace:
-    """Read attention that another program computed: `view(…).show()` shows every head, `page()` is that as HTML.
+    """Read attention that another program computed: `view(…).show()` shows every head,
+    `page()` is that as HTML.
 
-    tokens: the pieces that the model, or its encoder, has read, special ones too; target: those that the decoder was
-    given, after `generate` also with the last one, which it was not given. Without them, positions have numbers.
-    batch: which text of a batch, from 0. text: what is written above in place of the pieces. padding: "left" or
-    "right", where maps go on beyond the pieces and are cut. Raises UserError for what cannot be shown.
+    tokens: the pieces that the model, or its encoder, has read, special ones too;
+    target: those that the decoder was given, after `generate` also with the last one,
+    which it was not given. Without them, positions have numbers.
+    batch: which text of a batch, from 0. text: what is written above in place of the
+    pieces. padding: "left" or "right", where maps go on beyond the pieces and are cut.
+    Raises UserError for what cannot be shown.
     """
     found = attentions
     if isinstance(found, (str, Path)):
@@ -171,7 +177,8 @@ def _pieces(side: str, given: Any) -> tuple[str, ...]:
 
 
 def _is_there(layers: Any) -> bool:
-    """Whether there are arrays: with fused attention an output has None in their place, or a tuple of None."""
+    """Whether there are arrays: with fused attention an output has None in their place,
+    or a tuple of None."""
     sized = hasattr(layers, "__len__")
     return layers is not None and not (
         sized and (len(layers) == 0 or any(one is None for one in layers))
@@ -228,7 +235,8 @@ def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
 def _fitted(
     name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[str], padding: str
 ) -> np.ndarray:
-    """Leave padding out of maps (layers, H, Q, K); refuse what its pieces do not fit, or no probability."""
+    """Leave padding out of maps (layers, H, Q, K); refuse what its pieces do not fit,
+    or no probability."""
     for axis, pieces, what in ((-2, rows, "queries"), (-1, keys, "keys")):
         size = array.shape[axis]
         kept = len(pieces) or array.shape[axis]

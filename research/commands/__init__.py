@@ -1,1 +1,2 @@
-"""The verbs of python -m research, one module each, as those of `xformer.commands` are."""
+"""The verbs of python -m research, one module each, as those of `xformer.commands`
+are."""

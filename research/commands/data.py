@@ -28,9 +28,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def translation(args: argparse.Namespace) -> None:
-    """Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and ATTRIBUTION.txt, and beside
-    them written.tsv.xz, pairs written for this project (CC0); no sentence of dev, on either side, occurs in either of
-    the two to train on."""
+    """Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv
+    and ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project
+    (CC0); no sentence of dev, on either side, occurs in either of the two to train on.
+    """
     from research.data.fetch import fetch_translation
 
     download = record(TranslationDownload, args)
@@ -48,9 +49,10 @@ def translation(args: argparse.Namespace) -> None:
 
 
 def sentiment(args: argparse.Namespace) -> None:
-    """Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank (Socher et al.
-    2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no film of imdb-validation occurs
-    in imdb-train."""
+    """Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford
+    Sentiment Treebank (Socher et al.
+    2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt;
+    no film of imdb-validation occurs in imdb-train."""
     from research.data.fetch_reviews import fetch_sentiment
 
     texts = fetch_sentiment(record(SentimentDownload, args))
@@ -63,10 +65,13 @@ def sentiment(args: argparse.Namespace) -> None:
 
 
 def nearest(args: argparse.Namespace) -> None:
-    """Translate what a model reads of train.tsv, and write nearest.tsv.xz beside it: of the hypotheses of each beam the
-    one nearest to the references, by the mean of sentence BLEU and chrF, but for those that share a sentence with dev.
-    The model, trained on from its weights, learns from both (sequence-level interpolation, Kim & Rush 2016). With
-    --ranked, write all that it is to tell apart by minimum risk training (Shen et al. 2016)."""
+    """Translate what a model reads of train.tsv, and write nearest.tsv.xz beside it: of
+    the hypotheses of each beam the one nearest to the references, by the mean of
+    sentence BLEU and chrF, but for those that share a sentence with dev. The model,
+    trained on from its weights, learns from both (sequence-level interpolation, Kim &
+    Rush 2016). With
+    --ranked, write all that it is to tell apart by minimum risk training (Shen et al.
+    2016)."""
     from research.data.nearest import write_nearest
 
     run = record(NearestRun, args)

@@ -1,4 +1,5 @@
-"""Fit what the page says of a model to held-out pairs, and measure the tables that ship; kept in its metrics.json."""
+"""Fit what the page says of a model to held-out pairs, and measure the tables that
+ship; kept in its metrics.json."""
 
 from __future__ import annotations
 
@@ -86,8 +87,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def lengths(args: argparse.Namespace) -> None:
-    """Translate what the model reads of a file of pairs and score it by the number of its pieces, beside how many
-    sentences of that length the model has learned from."""
+    """Translate what the model reads of a file of pairs and score it by the number of
+    its pieces, beside how many sentences of that length the model has learned from."""
     from research import fits
 
     options = search_options(args, alternatives=0)
@@ -106,7 +107,8 @@ def lengths(args: argparse.Namespace) -> None:
 
 
 def _training_pairs(folder: Path) -> list[tuple[str, str]]:
-    """Read the sentence pairs that a model was trained on; raises UserError where there are none."""
+    """Read the sentence pairs that a model was trained on; raises UserError where there
+    are none."""
     from xformer.training.data.corpora import data_file
 
     files = [
@@ -123,8 +125,9 @@ def _training_pairs(folder: Path) -> list[tuple[str, str]]:
 
 
 def guesses(args: argparse.Namespace) -> None:
-    """Find the mean log-probability of pieces below which page, API and command say that the model is guessing: the
-    bound marks less than --share of held-out sentences. Count how many wrong translations it catches."""
+    """Find the mean log-probability of pieces below which page, API and command say
+    that the model is guessing: the bound marks less than --share of held-out sentences.
+    Count how many wrong translations it catches."""
     from research import fits
 
     options = search_options(args, alternatives=0)
@@ -139,7 +142,8 @@ def guesses(args: argparse.Namespace) -> None:
 
 
 def memory(args: argparse.Namespace) -> None:
-    """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have as many pieces."""
+    """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have
+    as many pieces."""
     from research import fits
 
     pairs = read_pairs(args.pairs)
@@ -155,8 +159,9 @@ def memory(args: argparse.Namespace) -> None:
 
 
 def quality(args: argparse.Namespace) -> None:
-    """Fit to held-out pairs, by log-probabilities, pieces and length, how many translations like one say what was
-    meant; each tenth of them tests a fit to the other nine."""
+    """Fit to held-out pairs, by log-probabilities, pieces and length, how many
+    translations like one say what was meant; each tenth of them tests a fit to the
+    other nine."""
     from research import fits
 
     options = search_options(args, alternatives=0)

@@ -92,7 +92,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def _recording(
     kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
 ) -> argparse.ArgumentParser:
-    """Add a study that records its runs in a file; -> its parser. data, made: what is said of --data and of --out."""
+    """Add a study that records its runs in a file; -> its parser. data, made: what is
+    said of --data and of --out."""
     q = add_part(kinds, run, help)
     q.add_argument("--data", required=True, type=Path, help=data)
     q.add_argument("--out", type=Path, default=out, help=made)
@@ -101,8 +102,9 @@ def _recording(
 
 
 def runs(args: argparse.Namespace) -> None:
-    """Train a small model on short sentence pairs, again and again with one setting changed, and record what happens.
-    Stopped at any moment, the same command goes on with the run it was at."""
+    """Train a small model on short sentence pairs, again and again with one setting
+    changed, and record what happens. Stopped at any moment, the same command goes on
+    with the run it was at."""
     import torch
 
     from research.studies import runs as study
@@ -131,8 +133,9 @@ def runs(args: argparse.Namespace) -> None:
 
 
 def pretraining(args: argparse.Namespace) -> None:
-    """Record how well small classifiers that begin differently, and language models with Bayes' rule, judge reviews.
-    Stopped at any moment, the same command goes on with the run it was at."""
+    """Record how well small classifiers that begin differently, and language models
+    with Bayes' rule, judge reviews. Stopped at any moment, the same command goes on
+    with the run it was at."""
     from research.studies import pretraining as study
     from xformer.training.data.corpora import needed_file, read_lines
     from xformer.training.data.reviews import read_rows
@@ -155,8 +158,9 @@ def pretraining(args: argparse.Namespace) -> None:
 
 
 def generations(args: argparse.Namespace) -> None:
-    """Train the four generations that the page compares: each at several rates, then with the best of them by several
-    seeds. Stopped at any moment, the same command goes on with the run it was at."""
+    """Train the four generations that the page compares: each at several rates, then
+    with the best of them by several seeds. Stopped at any moment, the same command goes
+    on with the run it was at."""
     from research.studies import generations as study
 
     with plainly():
@@ -165,7 +169,8 @@ def generations(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a line for each sub-layer: its place, the norm in a post-norm model, and in a pre-norm one."""
+    """Print a line for each sub-layer: its place, the norm in a post-norm model, and in
+    a pre-norm one."""
     from xformer.explain.gradients import gradients_at_the_beginning, untrained
 
     with refusing(ValueError, lambda error: f"There is no such model: {error}."):

@@ -46,8 +46,9 @@ OTHER = "look at the address in a browser, and give the right one with --url"
 
 
 def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> str:
-    """Download `url` (http, https or file) into `path`; return its size and digest, to be told. timeout: seconds
-    without a byte. Raises UserError with one sentence on what went wrong, and OSError where `path` cannot be written.
+    """Download `url` (http, https or file) into `path`; return its size and digest, to
+    be told. timeout: seconds without a byte. Raises UserError with one sentence on what
+    went wrong, and OSError where `path` cannot be written.
     """
     sha = hashlib.sha256()
     with path.open("wb") as file:
@@ -123,8 +124,9 @@ def _answered(url: str, code: int) -> str:
 
 
 def unzip(archive: Path, name: str, source: str) -> str:
-    """Return the text of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
-    Raises UserError where the file is missing, is damaged, is no UTF-8, or it is larger than LARGEST bytes."""
+    """Return the text of the file called `name`, in any folder of a zip archive that
+    was downloaded from `source`. Raises UserError where the file is missing, is
+    damaged, is no UTF-8, or it is larger than LARGEST bytes."""
     if not zipfile.is_zipfile(archive):
         raise UserError(
             f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}."
@@ -140,8 +142,8 @@ def unzip(archive: Path, name: str, source: str) -> str:
                 UnicodeDecodeError,
             ),
             lambda error: (
-                f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run the command "
-                f"again, {BY_HAND}."
+                f"{name} in the archive from {source} is damaged or packed in an "
+                f"unknown way ({error}); run the command again, {BY_HAND}."
             ),
         ),
         zipfile.ZipFile(archive) as opened,
@@ -175,8 +177,9 @@ def unzip(archive: Path, name: str, source: str) -> str:
 
 @contextmanager
 def staged(out: Path, files: Sequence[str]) -> Iterator[Path]:
-    """Make a folder; when the block is done, these of its files and CREDITS move to `out`, and an error in it leaves
-    `out` as it was. Raises UserError where `out` cannot be written to, or has an older file that would be mixed in."""
+    """Make a folder; when the block is done, these of its files and CREDITS move to
+    `out`, and an error in it leaves `out` as it was. Raises UserError where `out`
+    cannot be written to, or has an older file that would be mixed in."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         for old in (
@@ -207,7 +210,8 @@ def staged(out: Path, files: Sequence[str]) -> Iterator[Path]:
 
 
 def parse_anki(text: str) -> tuple[list[Pair], int]:
-    """Read the pairs of an anki export, in NFC and with single spaces, and count the lines that are none."""
+    """Read the pairs of an anki export, in NFC and with single spaces, and count the
+    lines that are none."""
     rows = [line.split("\t") for line in text.split("\n") if line.strip()]
     cleaned = [
         [" ".join(unicodedata.normalize("NFC", column).split()) for column in row[:2]]
@@ -220,11 +224,12 @@ def parse_anki(text: str) -> tuple[list[Pair], int]:
 def hold_out(
     pairs: Sequence[Pair], sentences: int, seed: int
 ) -> tuple[list[Pair], list[Pair]]:
-    """Split pairs into (train, dev): dev has all pairs of `sentences` English sentences, train those that share no
-    sentence with dev.
+    """Split pairs into (train, dev): dev has all pairs of `sentences` English
+    sentences, train those that share no sentence with dev.
 
-    Each sentence is ranked by a hash of itself, so that next year's archive gives nearly the same dev. Dev is in the
-    order of the ranks, which is random to a reader: its first thousand pairs stand for the whole.
+    Each sentence is ranked by a hash of itself, so that next year's archive gives
+    nearly the same dev. Dev is in the order of the ranks, which is random to a reader:
+    its first thousand pairs stand for the whole.
     """
     keys = [key(english) for english, _ in pairs]
     rank = {k: hashlib.sha256(f"{seed} {k}".encode()).digest() for k in keys}
@@ -250,8 +255,9 @@ class FetchedPairs:
 
 
 def fetch_translation(download: TranslationDownload) -> FetchedPairs:
-    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
-    written.tsv.xz, the pairs that come with the program. Raises UserError; the folder is then as it was."""
+    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to
+    `download.out`, and beside them written.tsv.xz, the pairs that come with the
+    program. Raises UserError; the folder is then as it was."""
     out = download.out
     url = download.url
     excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
@@ -310,8 +316,8 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
 def _written_pairs(
     dev: Sequence[Pair], excluded: Sequence[Pair]
 ) -> list[tuple[str, ...]]:
-    """Read the pairs that come with the program, with their mark, but for those that share a sentence with dev or,
-    unless they are marked as such, with test pairs."""
+    """Read the pairs that come with the program, with their mark, but for those that
+    share a sentence with dev or, unless they are marked as such, with test pairs."""
     rows = [row for file in WRITTEN for row in read_marked_pairs(file)]
     apart = set(without([row[:2] for row in rows], dev))
     new = set(without([row[:2] for row in rows], excluded))
@@ -323,7 +329,8 @@ def _written_pairs(
 
 
 def excluded_pairs(name: str) -> list[Pair]:
-    """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
+    """Read the test pairs that nothing to train on may share a sentence with. Raises
+    UserError."""
     with refusing(
         (OSError, ValueError),
         lambda error: (
@@ -340,8 +347,8 @@ def write_files(
     credits: str,
     **values: object,
 ) -> None:
-    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are: the text `credits`
-    beside this module, with values filled in."""
+    """Write files of rows, packed if their names end in .xz, and CREDITS, which says
+    whose they are: the text `credits` beside this module, with values filled in."""
     for name, rows in files.items():
         content = lines_of(rows)
         (folder / name).write_bytes(

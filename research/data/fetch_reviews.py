@@ -1,4 +1,5 @@
-"""Download film reviews and labelled phrases and put them into the form that training reads."""
+"""Download film reviews and labelled phrases and put them into the form that training
+reads."""
 
 from __future__ import annotations
 
@@ -56,15 +57,17 @@ class Reviews(NamedTuple):
 
     # for each of FOLDERS the texts by their number
     texts: dict[tuple[str, str], dict[int, str]]
-    # for "pos" and "neg" of train the addresses of the films, in the order of the numbers
+    # for "pos" and "neg" of train the addresses of the films, in the order of the
+    # numbers
     films: dict[str, list[str]]
 
 
 def read_archive(archive: Path, source: str) -> Reviews:
-    """Read the reviews in an aclImdb_v1.tar.gz that was downloaded from `source`. Raises UserError.
+    """Read the reviews in an aclImdb_v1.tar.gz that was downloaded from `source`.
+    Raises UserError.
 
-    Nothing is extracted: only members of a known name and a bounded size are read, and where the archive would put them
-    does not matter.
+    Nothing is extracted: only members of a known name and a bounded size are read, and
+    where the archive would put them does not matter.
     """
     reviews = Reviews({folder: {} for folder in FOLDERS}, {})
     unpacked = 0
@@ -97,7 +100,8 @@ def read_archive(archive: Path, source: str) -> Reviews:
                     reviews.texts[review[1], review[2]][int(review[3])] = text
             elif films := FILMS.fullmatch(member.name):
                 reviews.films[films[1]] = _content(opened, member).split("\n")
-        # tarfile stops at a damaged header as at the end; the checksum of the whole comes after the zeros there.
+        # tarfile stops at a damaged header as at the end; the checksum of the whole
+        # comes after the zeros there.
         if stream.read(LARGEST).strip(b"\0"):
             raise tarfile.ReadError("a header is damaged")
     for half, label in FOLDERS:
@@ -119,12 +123,14 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
 
 
 def review_key(text: str) -> str:
-    """Reduce a text to a key: equal for texts that differ in case, punctuation and markup alone."""
+    """Reduce a text to a key: equal for texts that differ in case, punctuation and
+    markup alone."""
     return key(tidy(text))
 
 
 def hash_rank(text: str, seed: int) -> int:
-    """Hash a text to 0 … 2^64 - 1, so that next year's archive is put in nearly the same order, and split alike."""
+    """Hash a text to 0 … 2^64 - 1, so that next year's archive is put in nearly the
+    same order, and split alike."""
     return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big")
 
 
@@ -136,10 +142,11 @@ def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
 def split_reviews(
     reviews: Reviews, seed: int
 ) -> tuple[list[Labelled], list[Labelled], list[Labelled], list[str]]:
-    """Split the reviews of an archive into those to train on, to validate with, to test with, and those without labels.
+    """Split the reviews of an archive into those to train on, to validate with, to test
+    with, and those without labels.
 
-    Validation has all reviews of a tenth of the films of the archive's train half; test is its test half. No text of
-    these two stands in another part, none twice in train.
+    Validation has all reviews of a tenth of the films of the archive's train half; test
+    is its test half. No text of these two stands in another part, none twice in train.
     """
     test = [
         (label, text)
@@ -173,7 +180,8 @@ def split_reviews(
 
 
 def phrases(tree: str) -> Iterator[Labelled]:
-    """Yield every phrase of a tree of the Stanford Sentiment Treebank with its label, 0 to 4, the whole sentence last.
+    """Yield every phrase of a tree of the Stanford Sentiment Treebank with its label, 0
+    to 4, the whole sentence last.
 
     >>> list(phrases("(3 (2 It) (4 (2 's) (4 great)))"))
     [(2, 'It'), (2, "'s"), (4, 'great'), (4, "'s great"), (3, "It 's great")]
@@ -194,10 +202,11 @@ def phrases(tree: str) -> Iterator[Labelled]:
 
 
 def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labelled]]:
-    """Read (train, validation): the phrases of the train trees and the sentences of the dev trees, as SST-2 has them.
+    """Read (train, validation): the phrases of the train trees and the sentences of the
+    dev trees, as SST-2 has them.
 
-    Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of train the phrases that are
-    sentences of dev. Raises UserError.
+    Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of
+    train the phrases that are sentences of dev. Raises UserError.
     """
     learned, judged = (
         [
@@ -225,8 +234,8 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
 
 
 def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
-    """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
-    Raises UserError; the folder is then as it was."""
+    """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`;
+    return how many texts each has. Raises UserError; the folder is then as it was."""
     out = download.out
     imdb, sst = download.urls
     seed = download.seed

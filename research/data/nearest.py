@@ -1,8 +1,11 @@
-"""Of the translations that a model itself finds, those nearest to the reference, to be learned from beside it.
+"""Of the translations that a model itself finds, those nearest to the reference, to be
+learned from beside it.
 
-This is sequence-level interpolation (Kim & Rush 2016, "Sequence-Level Knowledge Distillation", section 3.3) with the
-model as its own teacher: of the right translations of a sentence, one that the model nearly says is learned more easily
-than the reference, which is one person's choice. Or all of them are, each with how near it is: minimum risk training.
+This is sequence-level interpolation (Kim & Rush 2016, "Sequence-Level Knowledge
+Distillation", section 3.3) with the model as its own teacher: of the right translations
+of a sentence, one that the model nearly says is learned more easily than the reference,
+which is one person's choice. Or all of them are, each with how near it is: minimum risk
+training.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ CHUNK = 1000  # sentences of similar length that are translated before the bar m
 
 @dataclass(frozen=True)
 class NearestPairs:
-    """What `write_nearest` translated and wrote, counted in sentences that the model reads."""
+    """What `write_nearest` translated and wrote, counted in sentences that the model
+    reads."""
 
     path: Path
     sentences: int
@@ -47,7 +51,8 @@ class NearestPairs:
 
 
 def nearness(hypothesis: str, references: Sequence[str]) -> float:
-    """Return how near a hypothesis is to its references, 0 to 100: the mean of sentence BLEU and chrF over them."""
+    """Return how near a hypothesis is to its references, 0 to 100: the mean of sentence
+    BLEU and chrF over them."""
     scores = [
         metric.sentence_score(hypothesis, [reference]).score
         for reference in references
@@ -57,7 +62,8 @@ def nearness(hypothesis: str, references: Sequence[str]) -> float:
 
 
 def nearest(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[str, float]:
-    """Return the hypothesis that is nearest to the references, the first of equals, and its nearness."""
+    """Return the hypothesis that is nearest to the references, the first of equals, and
+    its nearness."""
     if len(references) == 1 and references[0] in hypotheses:
         # half of the sentences of training; it saves their scoring
         return references[0], 100.0
@@ -69,8 +75,8 @@ def nearest(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[str, 
 def beams(
     model: Translator, tokenizer: Tokenizer, sentences: Iterable[str], beam: int
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield sentences in order of length, each with the unlike hypotheses of its beam, best first; those longer than
-    the model takes are left out."""
+    """Yield sentences in order of length, each with the unlike hypotheses of its beam,
+    best first; those longer than the model takes are left out."""
     sources = {english: tokenizer.encode(english) for english in sentences}
     longest = model.config.max_length - 1  # and </s>
     order = sorted(
@@ -97,9 +103,11 @@ def nearest_pairs(
     beam: int,
     least: float,
 ) -> Iterator[Pair]:
-    """Yield sentences with the hypothesis of a beam that is nearest to their references, in order of length.
+    """Yield sentences with the hypothesis of a beam that is nearest to their
+    references, in order of length.
 
-    references: the right translations of each English sentence. least: nearness below which a sentence is left out.
+    references: the right translations of each English sentence. least: nearness below
+    which a sentence is left out.
     """
     for english, texts in beams(model, tokenizer, references, beam):
         spanish, near = nearest(texts, references[english]) if texts else ("", -1.0)
@@ -113,7 +121,8 @@ def ranked_rows(
     references: Mapping[str, Sequence[str]],
     beam: int,
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the first RANKED hypotheses of each sentence with their nearness, for `corpora.read_ranked`."""
+    """Yield the first RANKED hypotheses of each sentence with their nearness, for
+    `corpora.read_ranked`."""
     for english, texts in beams(model, tokenizer, references, beam):
         if len(texts) >= RANKED:
             yield from (
@@ -123,9 +132,10 @@ def ranked_rows(
 
 
 def write_nearest(run: NearestRun) -> NearestPairs:
-    """Translate what the model reads of train.tsv in `run.data`, English or Spanish, and write nearest.tsv.xz (English,
-    Spanish) or ranked.tsv.xz (source, hypothesis) beside it, without what shares a sentence, on either side, with dev
-    or a test. Raises UserError, and ValueError for a line of train.tsv that is no pair."""
+    """Translate what the model reads of train.tsv in `run.data`, English or Spanish,
+    and write nearest.tsv.xz (English, Spanish) or ranked.tsv.xz (source, hypothesis)
+    beside it, without what shares a sentence, on either side, with dev or a test.
+    Raises UserError, and ValueError for a line of train.tsv that is no pair."""
     path = run.data / ("ranked.tsv.xz" if run.ranked else "nearest.tsv.xz")
     train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
     if (old := path.with_suffix("")).exists():

@@ -1,5 +1,6 @@
-"""Four generations of translators, trained so that they can be compared: the same pairs, vocabulary, batches and
-pieces seen, about as many parameters, each with the best of several rates, and by several seeds."""
+"""Four generations of translators, trained so that they can be compared: the same
+pairs, vocabulary, batches and pieces seen, about as many parameters, each with the best
+of several rates, and by several seeds."""
 
 from __future__ import annotations
 
@@ -32,9 +33,11 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def record(study: GenerationRuns) -> Iterator[str]:
-    """Make every run that is not in `study.out` whole, or go on with it; yield a line about each, and note what all
-    runs of a generation came to in the metrics of the longer ones. A rate that is best in a short run may be too high
-    for a long one: where seed 1 ends no lower than that, the next lower rate is taken. Raises UserError."""
+    """Make every run that is not in `study.out` whole, or go on with it; yield a line
+    about each, and note what all runs of a generation came to in the metrics of the
+    longer ones. A rate that is best in a short run may be too high for a long one:
+    where seed 1 ends no lower than that, the next lower rate is taken. Raises
+    UserError."""
     shared = {
         of.name: getattr(study, of.name)
         for of in fields(TranslationRun)
@@ -94,7 +97,8 @@ def record(study: GenerationRuns) -> Iterator[str]:
 
 
 def _scores(run: TranslationRun) -> dict[str, float]:
-    """Train to the end, if that has not been done; return what the averaged weights scored there."""
+    """Train to the end, if that has not been done; return what the averaged weights
+    scored there."""
     train_translation(run)
     last = json.loads(
         (run.out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]

@@ -1,6 +1,7 @@
-"""What pre-training is worth: classifiers of reviews that differ in what they begin with, and in nothing else: nothing,
-a language model of reviews without labels (Radford et al. 2018), or an autoencoder of them (Erhan et al. 2010). Beside
-these, which learn P(Y | X), two language models, one of each label, classify by Bayes' rule: P(X, Y).
+"""What pre-training is worth: classifiers of reviews that differ in what they begin
+with, and in nothing else: nothing, a language model of reviews without labels (Radford
+et al. 2018), or an autoencoder of them (Erhan et al. 2010). Beside these, which learn
+P(Y | X), two language models, one of each label, classify by Bayes' rule: P(X, Y).
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ GRID = tuple(
 
 
 class Autoencoder(EncoderStack):
-    """Reads a text, as a classifier does, into the mean of its pieces' vectors, and writes each piece from that and its
-    position alone, by a further layer."""
+    """Reads a text, as a classifier does, into the mean of its pieces' vectors, and
+    writes each piece from that and its position alone, by a further layer."""
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__(config)
@@ -77,7 +78,8 @@ class Autoencoder(EncoderStack):
         self.initialise()
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """tokens [B, S] beginning with BOS -> logits [B, S, V] of the piece that follows each, in the text read"""
+        """tokens [B, S] beginning with BOS -> logits [B, S, V] of the piece that
+        follows each, in the text read"""
         states = self.encoder(self.embedding(tokens), future_mask(tokens.shape[1]))
         text, _ = self.pooling(states, tokens != PAD)
         return self.logits(
@@ -88,7 +90,8 @@ class Autoencoder(EncoderStack):
 
 
 class GenerationTask(LanguageModelTask):
-    """The `loop.Task` of a language model or an autoencoder of whole reviews, whose labels it does not look at."""
+    """The `loop.Task` of a language model or an autoencoder of whole reviews, whose
+    labels it does not look at."""
 
     def weight(self, batch: Any) -> int:
         return sum(len(pieces) - 1 for _, pieces in batch)
@@ -102,7 +105,8 @@ class GenerationTask(LanguageModelTask):
 
 @torch.inference_mode()
 def log_likelihoods(model: LanguageModel, examples: Sequence[Example]) -> Tensor:
-    """The log-probability [N] of each text, in nats: the sum over its pieces, </s> included."""
+    """The log-probability [N] of each text, in nats: the sum over its pieces, </s>
+    included."""
     found = []
     for first in range(0, len(examples), 32):
         tokens = pad(
@@ -118,12 +122,14 @@ def log_likelihoods(model: LanguageModel, examples: Sequence[Example]) -> Tensor
 
 
 def bayes(likelihoods: Tensor, counts: Tensor) -> Tensor:
-    """P(Y | X) [N, C] by Bayes' rule, of log P(X | Y) [N, C] and of how often each label comes [C]."""
+    """P(Y | X) [N, C] by Bayes' rule, of log P(X | Y) [N, C] and of how often each
+    label comes [C]."""
     return (likelihoods.double() + counts.double().log()).softmax(1)
 
 
 class Study:
-    """What all runs have in common; what is learned without labels is kept in a folder."""
+    """What all runs have in common; what is learned without labels is kept in a
+    folder."""
 
     def __init__(
         self,
@@ -173,8 +179,9 @@ class Study:
         seed: int,
         begun: str = "",
     ) -> tuple[Any, float]:
-        """Train a "classifier", a "language" model or an "autoencoder" whose weights are drawn by the seed, but for
-        those that `begun` has learned; -> it, its weights averaged, and its last loss, in nats a text or a piece."""
+        """Train a "classifier", a "language" model or an "autoencoder" whose weights
+        are drawn by the seed, but for those that `begun` has learned; -> it, its
+        weights averaged, and its last loss, in nats a text or a piece."""
         how = self.options
         rows = self.options.rows
         shape: dict[str, Any] = {
@@ -281,8 +288,9 @@ def record(
     held_out: Sequence[Labelled],
     out: Path,
 ) -> Iterator[PretrainingRun]:
-    """Make every run of GRID that the file `out` does not hold already, and write it there as it comes; yield it.
-    Raises UserError where the file holds something else."""
+    """Make every run of GRID that the file `out` does not hold already, and write it
+    there as it comes; yield it. Raises UserError where the file holds something else.
+    """
     asked = {**vars(options), "held_out": len(held_out)}
     kept = recorded.read_pretraining(out) if out.is_file() else None
     if kept:

@@ -1,4 +1,5 @@
-"""Short runs on English and Spanish that answer a question each, see `explain.recorded.QUESTIONS`."""
+"""Short runs on English and Spanish that answer a question each, see
+`explain.recorded.QUESTIONS`."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ PROBE = 64  # pairs by whose loss the gradients of the layers are compared
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
-    """Keep the first `most` pairs of at most `words` English words, and of at most two more Spanish ones."""
+    """Keep the first `most` pairs of at most `words` English words, and of at most two
+    more Spanish ones."""
     return [
         pair
         for pair in pairs
@@ -44,7 +46,8 @@ def run(
     dev: Sequence[Pair],
     device: torch.device,
 ) -> Iterator[TrainingCourse]:
-    """Train one model; yield the course so far, whenever it was scored, and at the end."""
+    """Train one model; yield the course so far, whenever it was scored, and at the
+    end."""
     torch.manual_seed(settings.seed)
     model = parts.transformer(
         Config(
@@ -121,8 +124,9 @@ def record(
     out: Path,
     device: torch.device,
 ) -> Iterator[TrainingCourse]:
-    """Make every run of a seed that the file `out` does not hold whole already, and write it there as it comes; yield
-    what is written. Raises UserError where the file holds something else."""
+    """Make every run of a seed that the file `out` does not hold whole already, and
+    write it there as it comes; yield what is written. Raises UserError where the file
+    holds something else."""
     train = short(train, study.words, study.pairs)
     dev = short(dev, study.words, study.dev)
     if not (train and dev):

@@ -32,12 +32,14 @@ PICTURES = {
 
 
 def named(page, plot):
-    """The texts that name the curves of a plot, at their ends or in a legend; and its upright axes."""
+    """The texts that name the curves of a plot, at their ends or in a legend; and its
+    upright axes."""
     return page.locator(f".{plot} :is(.legendtext, .annotation-text)")
 
 
 def said(key, language=ENGLISH, /, **values):
-    """A pattern of the text of a key, in which anything stands for the values that are not given."""
+    """A pattern of the text of a key, in which anything stands for the values that are
+    not given."""
     pieces = re.split(r"\{(\w+)[^}]*\}", language.texts[key])
     return re.compile(
         "".join(
@@ -75,10 +77,12 @@ def wait_until_settled(page):
 
 
 def idle(page):
-    """Wait until a page of `visit` shows what its address says, and everything that was asked and begun is there.
+    """Wait until a page of `visit` shows what its address says, and everything that was
+    asked and begun is there.
 
-    It has then no request without an answer, no script that loads, no frame, timer of half a second or less, or
-    transition to come; what is not on the page now will not come by itself.
+    It has then no request without an answer, no script that loads, no frame, timer of
+    half a second or less, or transition to come; what is not on the page now will not
+    come by itself.
     """
     # a page behind another draws nothing, nor does a frame in it
     getattr(page, "page", page).bring_to_front()
@@ -93,8 +97,8 @@ def idle(page):
 
 
 def steady(page, held=0):
-    """Wait until a page waits for nothing; held: how many requests a test holds back itself, or the name of the
-    listener whose requests it holds."""
+    """Wait until a page waits for nothing; held: how many requests a test holds back
+    itself, or the name of the listener whose requests it holds."""
     try:
         page.wait_for_function("held => isIdle(pageState, held)", arg=held)
     except TimeoutError as error:
@@ -114,7 +118,8 @@ def open_tab(page, tab):
 
 
 def each_part(page):
-    """Open every part of every tab, one after the other: ("training", 2), … Parts that a reader unfolds stay closed."""
+    """Open every part of every tab, one after the other: ("training", 2), … Parts that
+    a reader unfolds stay closed."""
     for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
         "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"
     ):
@@ -129,7 +134,8 @@ def each_part(page):
 
 
 def type_into(field, text):
-    """Fill a field as a person can: what is written in the instant in which a field appears, gradio forgets."""
+    """Fill a field as a person can: what is written in the instant in which a field
+    appears, gradio forgets."""
     field.click()  # this waits until it has stood still for two frames
     field.fill(text)
 
@@ -180,7 +186,8 @@ def open_attention(page, learned_pairs):
 
 
 def choose_map(page, layer, head, within=".heads", **how):
-    """Click the small map of a head. within: the selector of the grid, where there are several."""
+    """Click the small map of a head. within: the selector of the grid, where there are
+    several."""
     small = page.locator(f"{within} canvas")
     expect(small).to_have_attribute("data-places", re.compile(rf'"{layer}\.{head}"'))
     _, x, y = next(
@@ -211,7 +218,8 @@ def expect_fits(page, width):
 
 
 def contrasts(page):
-    """Measure every visible text against what lies behind it: [{"text", "ratio", "place"}], the least contrast first.
+    """Measure every visible text against what lies behind it: [{"text", "ratio",
+    "place"}], the least contrast first.
 
     It waits until the page is idle: what is half there has any contrast.
     """
@@ -236,7 +244,8 @@ def unreadable(page):
 
 
 def saved(page, click):
-    """The content of the file that a click offers, and its name. The button may stand in a menu, which is opened."""
+    """The content of the file that a click offers, and its name. The button may stand
+    in a menu, which is opened."""
     page.evaluate(
         "document.querySelectorAll('details.save-menu').forEach(menu => { menu.open = true; })"
     )

@@ -25,8 +25,9 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session")
 def person(chromium):
-    """A person's browser, whose pages share what was fetched and compiled once, as anybody's do. Without motion, so
-    that nothing is looked for where it only passes by."""
+    """A person's browser, whose pages share what was fetched and compiled once, as
+    anybody's do. Without motion, so that nothing is looked for where it only passes by.
+    """
     context = trace(counting(chromium.new_context(reduced_motion="reduce")))
     yield context
     context.close()
@@ -34,9 +35,10 @@ def person(chromium):
 
 @contextmanager
 def visits(chromium, person, address):
-    """`open_page(path, width)` opens one more page, in another browser where `somebody_else` comes, and waits until it
-    is idle; `early`: only until a translation is there. `before`: is called with the page before it opens. At the end
-    nothing may have gone wrong in any."""
+    """`open_page(path, width)` opens one more page, in another browser where
+    `somebody_else` comes, and waits until it is idle; `early`: only until a translation
+    is there. `before`: is called with the page before it opens. At the end nothing may
+    have gone wrong in any."""
     opened = []
     errors = []
     hosts = set()
@@ -80,8 +82,9 @@ def visits(chromium, person, address):
     finally:
         for one in opened:
             one.close()
-    # Gradio's own client complains of the requests that are broken off when somebody leaves a page. It closes its
-    # stream of answers first; of another that is opened before the page is gone, the server knows nothing any more.
+    # Gradio's own client complains of the requests that are broken off when somebody
+    # leaves a page. It closes its stream of answers first; of another that is opened
+    # before the page is gone, the server knows nothing any more.
     broken_off = ["AbortError", "Connection errored out"]
     broken_off += (
         [
@@ -109,6 +112,7 @@ def visit(chromium, person, address):
 
 @pytest.fixture(scope="module")
 def same_page(chromium, person, address):
-    """A page for several tests in a row, each of which begins with what it needs to see."""
+    """A page for several tests in a row, each of which begins with what it needs to
+    see."""
     with visits(chromium, person, address) as open_page:
         yield open_page()

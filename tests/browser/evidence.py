@@ -1,4 +1,5 @@
-"""What a failed journey leaves in test-results: of each open page a picture and what it waits for, and its trace."""
+"""What a failed journey leaves in test-results: of each open page a picture and what it
+waits for, and its trace."""
 
 import contextlib
 
@@ -8,7 +9,8 @@ from tests.browser.acts import STATE
 
 MOMENT = 3000  # milliseconds for each piece; a page that hangs gives none
 
-# What the page waits for as JSON, once its state has been read: a call that is made again until it returns something.
+# What the page waits for as JSON, once its state has been read: a call that is made
+# again until it returns something.
 WAITS = f"""() => {{
     const {{readWaits: told}} = window;
     delete window.readWaits;
@@ -32,7 +34,8 @@ def trace(context):
 
 
 def traced(browser):
-    """The contexts whose pages are traced; on the bench, whose tests are short, none is."""
+    """The contexts whose pages are traced; on the bench, whose tests are short, none
+    is."""
     return [
         context for context in browser.contexts if getattr(context, "is_traced", False)
     ]
@@ -46,7 +49,8 @@ def begin(browser):
 
 
 def attempt():
-    """A `with` in which nothing hides why a test failed, be it a page that is gone or the test's own time-out."""
+    """A `with` in which nothing hides why a test failed, be it a page that is gone or
+    the test's own time-out."""
     return contextlib.suppress(Exception, pytest.fail.Exception)
 
 

@@ -1,4 +1,5 @@
-"""The ways through the Attention tab, in Chromium, on a model that knows eight sentences by heart."""
+"""The ways through the Attention tab, in Chromium, on a model that knows eight
+sentences by heart."""
 
 import json
 import re
@@ -46,7 +47,8 @@ def title_of(layer, head, stack="cross", language=ENGLISH):
 
 
 def click_two_heads(page):
-    """Click the second head of the first layer and then the third, while the answer to the first click is held."""
+    """Click the second head of the first layer and then the third, while the answer to
+    the first click is held."""
     held = []
 
     def hold(route):

@@ -1,4 +1,5 @@
-"""Find the bug, as a reader plays it: looks, says which, is answered, asks for other letters, passes a link on."""
+"""Find the bug, as a reader plays it: looks, says which, is answered, asks for other
+letters, passes a link on."""
 
 import json
 import re
@@ -15,7 +16,8 @@ say = ENGLISH.say
 
 
 def patient(page, letter):
-    """Wait for both translations and both maps of a patient; -> the part with the translations."""
+    """Wait for both translations and both maps of a patient; -> the part with the
+    translations."""
     texts = page.locator(".block.bugs-result")
     expect(texts.locator(".both .sub").last).to_have_text(
         say("bugs_ill", letter=letter)

@@ -1,4 +1,5 @@
-"""Another word chosen on the page, in Chromium: the rest is translated again, and the heads are compared."""
+"""Another word chosen on the page, in Chromium: the rest is translated again, and the
+heads are compared."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Two parts of the Training tab: generations beside each other, and a training watched moment by moment."""
+"""Two parts of the Training tab: generations beside each other, and a training watched
+moment by moment."""
 
 import re
 from urllib.parse import parse_qs, urlparse

@@ -1,4 +1,5 @@
-"""The address of a page on a Space: the Hub's own page frames it, and is told what the address says."""
+"""The address of a page on a Space: the Hub's own page frames it, and is told what the
+address says."""
 
 from urllib.parse import parse_qsl, urlencode, urlparse
 
@@ -11,7 +12,8 @@ from xformer.strings import ENGLISH
 
 say = ENGLISH.say
 SPACE = "https://huggingface.co/spaces/me/page"
-# What the Hub does: it hands its query on when it opens the frame, and shows what the frame says of it.
+# What the Hub does: it hands its query on when it opens the frame, and shows what the
+# frame says of it.
 HUB = """<!doctype html><iframe name="space" width="1200" height="850"></iframe><script>
   window.told = [];
   addEventListener('message', ({data, origin}) => {
@@ -31,9 +33,10 @@ HUB = """<!doctype html><iframe name="space" width="1200" height="850"></iframe>
 
 @pytest.fixture
 def framed(person, address):
-    """`framed(outer)`: the page in a frame of a page that is served at the address `outer` as the Hub serves a Space;
-    returns both."""
-    # A page of the internet may frame one of this machine only where a person allows that.
+    """`framed(outer)`: the page in a frame of a page that is served at the address
+    `outer` as the Hub serves a Space; returns both."""
+    # A page of the internet may frame one of this machine only where a person allows
+    # that.
     person.grant_permissions(["local-network-access"], origin="https://huggingface.co")
     outside = person.new_page()
     outside.set_default_timeout(patience())
@@ -88,7 +91,8 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     asked = {"text": first, "tab": "attention", "stack": "encoder_self", "layer": "1"}
     outside, page = framed(f"{SPACE}?{urlencode(asked)}")
-    # The query of the Hub's address reached the page, and what is told is that again, and no step on the way.
+    # The query of the Hub's address reached the page, and what is told is that again,
+    # and no step on the way.
     expect(page.locator(".view .title")).to_contain_text("layer 1 of 2")
     expect(page.get_by_label(say("sentence"))).to_have_value(first)
     outside.wait_for_function("told.length > 0")

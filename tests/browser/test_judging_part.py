@@ -1,4 +1,5 @@
-"""A review judged, explained and edited, and a pair compared, in Chromium, by a classifier that knows twelve."""
+"""A review judged, explained and edited, and a pair compared, in Chromium, by a
+classifier that knows twelve."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""Lessons in Chromium: a step by mouse and keys, from an address, and one lesson a language to its end."""
+"""Lessons in Chromium: a step by mouse and keys, from an address, and one lesson a
+language to its end."""
 
 import re
 
@@ -103,7 +104,8 @@ def test_a_lesson_in_spanish_opens_by_its_name_alone(visit):
     expect(panel(page).locator(".reply")).to_contain_text("«it» pone")
 
 
-# A lesson on the models that ship, from the first step to the summary; tests/test_lessons.py asks every question of all
+# A lesson on the models that ship, from the first step to the summary;
+# tests/test_lessons.py asks every question of all
 
 TYPED = (
     "We could have won, but they played better.",
@@ -121,14 +123,16 @@ TYPED = (
 
 @pytest.fixture(scope="module")
 def visit_shipped(chromium, start):
-    """`visit_shipped(path)` opens the app as `python app.py` starts it, for somebody who has played no lesson yet."""
+    """`visit_shipped(path)` opens the app as `python app.py` starts it, for somebody
+    who has played no lesson yet."""
     app = start()
     with visits(chromium, None, app.address) as open_page:
         yield lambda path: open_page(path, somebody_else=True)
 
 
 def attempts(page, kind):
-    """Give one answer after another, as a person can; each is to be checked before the next is asked for."""
+    """Give one answer after another, as a person can; each is to be checked before the
+    next is asked for."""
     form = panel(page).locator("form")
     if kind in ("choice", "word", "spanish"):
         expect(form.get_by_role("radio").first).to_be_visible()

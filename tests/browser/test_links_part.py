@@ -1,4 +1,5 @@
-"""A lesson of a class in Chromium: written by a teacher, opened from one link or file by somebody else, summed up."""
+"""A lesson of a class in Chromium: written by a teacher, opened from one link or file
+by somebody else, summed up."""
 
 import base64
 import json
@@ -31,7 +32,8 @@ def unpacked(name):
 
 
 def copied(page, click):
-    """What a click copies: where the clipboard is read, Chromium asks the person, so what is written to it is kept."""
+    """What a click copies: where the clipboard is read, Chromium asks the person, so
+    what is written to it is kept."""
     page.evaluate(
         "navigator.clipboard.writeText = async text => { window.copiedText = text; }"
     )

@@ -1,7 +1,8 @@
-"""What strangers type, send, put into a link or into a checkpoint stays text in Chromium: nothing of it runs, wherever
-it is shown.
+"""What strangers type, send, put into a link or into a checkpoint stays text in
+Chromium: nothing of it runs, wherever it is shown.
 
-The page of `visits` fails on any dialog, any error in the console, and any request that leaves this machine.
+The page of `visits` fails on any dialog, any error in the console, and any request that
+leaves this machine.
 """
 
 import json
@@ -33,13 +34,15 @@ say = ENGLISH.say
 
 
 def nothing_runs(page):
-    """Wait until what was sent is answered and drawn; no element may have come of it."""
+    """Wait until what was sent is answered and drawn; no element may have come of
+    it."""
     idle(page)
     assert page.evaluate(MADE) == []
 
 
 def spiked(folder, tokenizer):
-    """Write a checkpoint with markup in its name, in its scores and in two pieces, one of which always wins."""
+    """Write a checkpoint with markup in its name, in its scores and in two pieces, one
+    of which always wins."""
     pieces = [piece_of(piece.replace(" ", "▁"), 0.0) for piece in (f" {PIECE}", PIECE)]
     size = field_of(2, number_of(4, len(tokenizer) + len(pieces)))
     its_own = Tokenizer(b"".join((tokenizer.model, *pieces, size)))
@@ -180,7 +183,8 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
 
 
 def visit_alone(person, path):
-    """Open a page that was saved; -> the elements that markup became, and what went wrong."""
+    """Open a page that was saved; -> the elements that markup became, and what went
+    wrong."""
     page = person.new_page()
     problems = []
     page.on(

@@ -1,4 +1,5 @@
-"""The map of meanings as a person goes through it: a word, a layer, a search, and a link."""
+"""The map of meanings as a person goes through it: a word, a layer, a search, and a
+link."""
 
 import re
 from urllib.parse import quote

@@ -11,7 +11,8 @@ from xformer.strings import ENGLISH, SPANISH
 # Keeps in mind whether the page has ever shown a notice that goes away by itself.
 NOTICED = """new MutationObserver(() => { window.noticed ||= Boolean(document.querySelector('.toast-body')); })
     .observe(document, {childList: true, subtree: true});"""
-# The end of each stream of answers comes 200 milliseconds late, after the reply to the request that follows it.
+# The end of each stream of answers comes 200 milliseconds late, after the reply to the
+# request that follows it.
 LATE_ENDS = """
     const request = window.fetch;
     window.fetch = async (what, how) => {

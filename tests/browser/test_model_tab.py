@@ -1,4 +1,5 @@
-"""The Model tab as a person goes through it: the whole pass played, a layer opened, the code, sizes, neighbours."""
+"""The Model tab as a person goes through it: the whole pass played, a layer opened, the
+code, sizes, neighbours."""
 
 from urllib.parse import quote
 

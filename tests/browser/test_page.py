@@ -1,4 +1,5 @@
-"""The ways that people go on the page, in Chromium, on a model that knows eight sentences by heart."""
+"""The ways that people go on the page, in Chromium, on a model that knows eight
+sentences by heart."""
 
 from urllib.parse import parse_qs, quote, urlparse
 
@@ -257,7 +258,8 @@ def test_tabs_and_translations_are_steps_of_the_history_however_quick(
         tab(page, name).click()
         page.wait_for_url(f"**&tab={name}**")
     before = page.evaluate("history.length")
-    # Both at once, so that the second comes before the page has written the address of the first.
+    # Both at once, so that the second comes before the page has written the address of
+    # the first.
     page.evaluate("""() => {
         const back = () => new Promise(done => { addEventListener('popstate', done, {once: true}); history.back(); });
         return back().then(back);

@@ -1,4 +1,5 @@
-"""The Compare tab in Chromium: two sentences, two models, the BLEU laboratory and the lecture's sentences."""
+"""The Compare tab in Chromium: two sentences, two models, the BLEU laboratory and the
+lecture's sentences."""
 
 import json
 import re
@@ -35,7 +36,8 @@ def noting(asked):
 
 
 def each_once(asked):
-    """Whether no listener asked twice; but a part that opens with its tab may be told of it twice."""
+    """Whether no listener asked twice; but a part that opens with its tab may be told
+    of it twice."""
     return len(asked) <= len({*asked}) + 1
 
 

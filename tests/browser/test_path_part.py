@@ -1,4 +1,5 @@
-"""The path between two words as a person goes it: words chosen, the part left and found again, another kernel."""
+"""The path between two words as a person goes it: words chosen, the part left and found
+again, another kernel."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,5 @@
-"""A page whose tabs stand in the opposite order: what one tab has of another works all the same."""
+"""A page whose tabs stand in the opposite order: what one tab has of another works all
+the same."""
 
 import re
 from urllib.parse import quote

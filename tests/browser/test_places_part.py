@@ -1,4 +1,5 @@
-"""The overview of all parts, the search over them, and the doors of the Translate tab, in Chromium."""
+"""The overview of all parts, the search over them, and the doors of the Translate tab,
+in Chromium."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,5 @@
-"""The Positions tab as a person goes through it: positions taken away, pictures that follow, and a link."""
+"""The Positions tab as a person goes through it: positions taken away, pictures that
+follow, and a link."""
 
 import re
 
@@ -17,7 +18,8 @@ def set_number(page, key, value):
 
 
 def expect_table(page, d_model, base):
-    """Wait for the table of 64 positions; its title has a line of its own for what does not fit on a phone."""
+    """Wait for the table of 64 positions; its title has a line of its own for what does
+    not fit on a phone."""
     expect(page.locator(".pos-table .caption")).to_have_text(
         re.compile(rf"^Positions 0 to 63 in {d_model} dimensions,\s*base\s*{base}\s*$")
     )

@@ -1,4 +1,5 @@
-"""The First principles tab as a person goes through it, in Chromium, on a model that knows eight sentences."""
+"""The First principles tab as a person goes through it, in Chromium, on a model that
+knows eight sentences."""
 
 import re
 from urllib.parse import parse_qs, quote, urlparse
@@ -32,7 +33,8 @@ def ask_as(page, number):
 
 
 def move_and_press(page, point, button):
-    """Move a point of the curve by a key, and press a button before the curve through it comes; -> where it was put."""
+    """Move a point of the curve by a key, and press a button before the curve through
+    it comes; -> where it was put."""
     held = []
     page.route("**/run/predict*", lambda route: held.append(route))
     point.focus()

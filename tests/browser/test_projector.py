@@ -1,4 +1,5 @@
-"""A lecture in Chromium: the projector view of the Attention tab, and of the steps of a lesson."""
+"""A lecture in Chromium: the projector view of the Attention tab, and of the steps of a
+lesson."""
 
 import re
 from urllib.parse import quote

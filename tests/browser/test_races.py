@@ -1,4 +1,5 @@
-"""Races of answers with what a person does, and with each other: asked of every listener of the page."""
+"""Races of answers with what a person does, and with each other: asked of every
+listener of the page."""
 
 import json
 import re
@@ -8,14 +9,15 @@ import pytest
 from tests.browser.acts import idle, steady
 from xformer.ui.page import TABS
 
-# Lets a test reach what Gradio's script keeps to itself: its tree of components, and how one tells its events.
+# Lets a test reach what Gradio's script keeps to itself: its tree of components, and
+# how one tells its events.
 REACHED = (
     r"(\w)=attend\((\w),\1,(\w)\)",
     r"\1=attend(\2,\1,\3);window.gradioPage={tree:this,tell:\1,listeners:\3}",
 )
 
-# All listeners: whether they ask the server, and stay on the page; what they set that a person can change, and in which
-# tab that stands, null outside of all tabs.
+# All listeners: whether they ask the server, and stay on the page; what they set that a
+# person can change, and in which tab that stands, null outside of all tabs.
 LISTENERS = """() => {
     const types = new Map(window.gradio_config.components.map(one => [one.id, one]));
     const kinds = ['textbox', 'radio', 'slider', 'number', 'checkbox', 'dropdown', 'tabs', 'accordion'];
@@ -99,13 +101,15 @@ def reach(page):
 
 
 def root(listener, every):
-    """The listener after which, by others or directly, this one runs; itself where it listens to an event."""
+    """The listener after which, by others or directly, this one runs; itself where it
+    listens to an event."""
     while listener["after"] is not None:
         listener = every[listener["after"]]
     return listener
 
 
-# Events of which several listeners wait while they are answered: [[id, name], their names].
+# Events of which several listeners wait while they are answered: [[id, name], their
+# names].
 SHARED = """() => {
     const waiting = new Map();
     for (const one of gradioPage.listeners.filter(one => one.backend_fn && one.trigger_mode === 'always_last'))
@@ -146,10 +150,12 @@ def test_listeners_of_an_event_that_comes_again_do_not_call_each_other_for_ever(
 @pytest.mark.night
 @pytest.mark.parametrize("tab", [module.ID for module in TABS])
 def test_a_late_answer_of_any_listener_undoes_nothing(visit, tab):
-    """Each answer is held back, what it sets is changed as by a person, and the answer is let go.
+    """Each answer is held back, what it sets is changed as by a person, and the answer
+    is let go.
 
-    Those that stand in no tab are asked on the first. `unheard`: listeners that did not ask the server. What a listener
-    listens to is not changed: it would be asked again, and rightly have the last word.
+    Those that stand in no tab are asked on the first. `unheard`: listeners that did not
+    ask the server. What a listener listens to is not changed: it would be asked again,
+    and rightly have the last word.
     """
     page = visit(f"/?tab={tab}", before=reach)
     holder = Holder(page)

@@ -1,4 +1,5 @@
-"""The maps of the classifier and of the language model as a person goes through them."""
+"""The maps of the classifier and of the language model as a person goes through
+them."""
 
 import json
 import re

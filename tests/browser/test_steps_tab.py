@@ -1,4 +1,5 @@
-"""The Step by step tab as a person uses it, in Chromium: its four parts, by mouse, by keyboard, and from an address."""
+"""The Step by step tab as a person uses it, in Chromium: its four parts, by mouse, by
+keyboard, and from an address."""
 
 import re
 from urllib.parse import quote

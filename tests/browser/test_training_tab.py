@@ -61,7 +61,8 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
         named(page, "live-progress").filter(has_text=re.compile("^[12] · (pre|post)"))
     ).to_have_count(2)
 
-    # A preset sets what is folded away too; the fold was open, as the address asked for a seed.
+    # A preset sets what is folded away too; the fold was open, as the address asked for
+    # a seed.
     seed = page.get_by_label(say("train_seed")).locator("visible=true")
     fold = page.locator(".at-settings > button")
     expect(seed).to_have_value("7")
@@ -91,7 +92,8 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     idle(page)
     expect(runs).to_have_count(0)
 
-    # Of the recorded runs one is chosen from the menu, and one by a click on its curve, which Plotly tells of.
+    # Of the recorded runs one is chosen from the menu, and one by a click on its curve,
+    # which Plotly tells of.
     open_part(page, "part_recorded")
     rows = page.locator(".tables tbody tr").locator("visible=true")
     chosen = page.locator("tr.chosen")

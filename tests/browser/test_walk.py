@@ -1,4 +1,5 @@
-"""Two walks through all tabs and their parts: what holds everywhere is asked of each place.
+"""Two walks through all tabs and their parts: what holds everywhere is asked of each
+place.
 
 One walk is at a desk, in English and light; one on a phone, in Spanish and dark.
 """
@@ -20,8 +21,8 @@ REACH = (
     HERE.joinpath("reach.js").read_text(encoding="utf-8").split("export default ")[1]
 )
 
-# Of what is in sight below a selector: a sentence for each rule of axe-core that is broken, and serious or critical.
-# Contrasts are measured by `unreadable`.
+# Of what is in sight below a selector: a sentence for each rule of axe-core that is
+# broken, and serious or critical. Contrasts are measured by `unreadable`.
 FINDINGS = """async selector => {
     const [seen] = [...document.querySelectorAll(selector)].filter(one => one.checkVisibility());
     const {violations} = await axe.run(seen, {
@@ -45,7 +46,8 @@ COVERED = """panel => {
     return [...found];
 }"""
 
-# Clicks, and tells where things stand on the page as soon as all of them are in sight, before any answer is there.
+# Clicks, and tells where things stand on the page as soon as all of them are in sight,
+# before any answer is there.
 CLICK = """(button, selectors) => new Promise(done => {
     const find = selector => [...document.querySelectorAll(selector)].find(one => one.checkVisibility());
     window.tops = () => selectors.map(one => find(one)?.getBoundingClientRect().top + scrollY);
@@ -58,7 +60,8 @@ CLICK = """(button, selectors) => new Promise(done => {
 FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
     .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
 
-# What begins so many pixels below the top of its tab at most, at the desk and on the phone.
+# What begins so many pixels below the top of its tab at most, at the desk and on the
+# phone.
 HIGH = {
     "sentiment": (".judged .verdict", 100, 290),
     "positions": (".block.pos-result [lang=es].large", 100, 200),
@@ -126,7 +129,8 @@ class Walk:
         self.note(place, "moves when answers come", moved)
 
     def look_at_tab(self, tab, highest, picture):
-        """What is asked of a tab as it opens: its name is in one line, and what it is for in the first screen."""
+        """What is asked of a tab as it opens: its name is in one line, and what it is
+        for in the first screen."""
         box = self.page.locator(f"[role=tab][data-tab-id={tab}]").bounding_box()
         self.note(
             tab,
@@ -188,7 +192,8 @@ class Walk:
             field.press("Escape")
 
     def look_at_part(self, place, tallest):
-        """What is asked of each part: reached by key, named, no wider or higher than it may be, and readable."""
+        """What is asked of each part: reached by key, named, no wider or higher than it
+        may be, and readable."""
         self.note(
             place,
             "cannot be reached or has no name",

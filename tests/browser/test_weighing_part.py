@@ -1,4 +1,5 @@
-"""Hard, soft and wrong attention in Chromium: opened by a click, drawn again by every control, and opened by a link."""
+"""Hard, soft and wrong attention in Chromium: opened by a click, drawn again by every
+control, and opened by a link."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Two words in all heads, in Chromium: one click from the picture, and another noun in the place of one."""
+"""Two words in all heads, in Chromium: one click from the picture, and another noun in
+the place of one."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""The language model as a person uses it: a text is read, written on, given a rival, paused, and two are compared."""
+"""The language model as a person uses it: a text is read, written on, given a rival,
+paused, and two are compared."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Fetching sentence pairs, from a server on this computer that fails in every way a real one does."""
+"""Fetching sentence pairs, from a server on this computer that fails in every way a
+real one does."""
 
 import errno
 import io
@@ -48,7 +49,8 @@ def zipped(content, name="spa.txt", method=zipfile.ZIP_DEFLATED):
 
 
 class Server(ThreadingHTTPServer):
-    """Answers every request with `status`, `headers` and `body`; keeps the headers of the last request."""
+    """Answers every request with `status`, `headers` and `body`; keeps the headers of
+    the last request."""
 
     daemon_threads = True
     status = 200
@@ -117,7 +119,8 @@ def server():
 
 @pytest.fixture
 def call(server, tmp_path, capsys):
-    """Runs the command with the server's address; returns (exit status, standard output, standard error)."""
+    """Runs the command with the server's address; returns (exit status, standard
+    output, standard error)."""
 
     def run(*options, out=tmp_path / "data"):
         status = main(

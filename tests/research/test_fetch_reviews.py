@@ -1,4 +1,5 @@
-"""Fetching reviews and trees, from a server on this computer: what is written, and what is never believed."""
+"""Fetching reviews and trees, from a server on this computer: what is written, and what
+is never believed."""
 
 import gzip
 import hashlib
@@ -26,7 +27,8 @@ TREES = {
 
 
 def reviews():
-    """Content of an archive: forty films with a good and a bad review each, and a few texts that stand twice."""
+    """Content of an archive: forty films with a good and a bad review each, and a few
+    texts that stand twice."""
     files = {}
     for label, word in (("pos", "good"), ("neg", "bad")):
         for i in range(40):
@@ -103,7 +105,8 @@ def server(monkeypatch):
 
 @pytest.fixture
 def call(server, tmp_path, capsys):
-    """Runs the command with the server's addresses; returns (exit status, standard output, standard error)."""
+    """Runs the command with the server's addresses; returns (exit status, standard
+    output, standard error)."""
 
     def run(*options, out=tmp_path / "data"):
         status = main(
@@ -238,7 +241,8 @@ def test_no_phrase_of_train_is_a_sentence_of_dev(server, call, tmp_path):
 
 
 def test_nothing_is_written_where_an_archive_says(server, call, tmp_path):
-    """Paths that lead out, links, devices: none is followed, and all that is written is what the command names."""
+    """Paths that lead out, links, devices: none is followed, and all that is written is
+    what the command names."""
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     odd = []

@@ -125,7 +125,8 @@ def test_what_cannot_be_scored_gets_one_sentence(
 def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(
     running, learned_pairs
 ):
-    """Of eight sentences learned by heart and one never seen, the one is the least sure and the only wrong one."""
+    """Of eight sentences learned by heart and one never seen, the one is the least sure
+    and the only wrong one."""
     pairs = [*learned_pairs, ("Zq zq xj vw.", "Nada parecido a esto.")]
     scores = fits.fit_guesses(running, pairs, Options(), share=0.2)
     assert (scores.sentences, scores.marked, scores.wrong, scores.caught) == (
@@ -197,7 +198,8 @@ def test_a_model_that_knows_its_pairs_by_heart_is_found_out(
 
 @pytest.fixture
 def pairs_files(tmp_path, learned_pairs):
-    """Two files of held-out pairs: what the tiny model knows by heart, and what it cannot."""
+    """Two files of held-out pairs: what the tiny model knows by heart, and what it
+    cannot."""
     wrong = [
         (english, "Nada parecido a esto.")
         for english in ("A big dog.", "The house.", "It cost 3.", "I am Tom.")
@@ -266,7 +268,8 @@ def test_the_command_fits_tests_and_keeps(
 
 
 def test_a_sentence_is_tested_by_a_fit_that_has_not_seen_it(running, monkeypatch):
-    """Two of six are good, and of each is said which share of the other five is: of the good 1 of 5, else 2 of 5."""
+    """Two of six are good, and of each is said which share of the other five is: of the
+    good 1 of 5, else 2 of 5."""
     with pytest.raises(ValueError, match="one sentence is too few"):
         fits.fit_quality(running, {"one": PAIRS[:1]}, Options(n_best=5))
     nearest = fits._nearest
@@ -289,7 +292,8 @@ def test_a_sentence_is_tested_by_a_fit_that_has_not_seen_it(running, monkeypatch
         "error": 0.533,
         "by chance": 0,
     }
-    # Two draws of 0.2 and four of 0.4 are (0.6 + 1.6) / 6 off or more in 91 of a thousand, more than that in 36.
+    # Two draws of 0.2 and four of 0.4 are (0.6 + 1.6) / 6 off or more in 91 of a
+    # thousand, more than that in 36.
     assert tested["by chance"] == 0.367
 
 

@@ -63,7 +63,8 @@ def test_a_study_tries_the_rates_keeps_the_best_and_goes_on_where_it_was(
 def test_a_rate_that_a_long_run_does_not_bear_gives_way_to_the_next_lower_one(
     tmp_path, monkeypatch
 ):
-    """Best in the short runs, the highest rate ends a long one no lower; each long run goes on with one rate alone."""
+    """Best in the short runs, the highest rate ends a long one no lower; each long run
+    goes on with one rate alone."""
     losses = {
         "1e-4": 4.0,
         "1e-3": 3.5,

@@ -1,4 +1,5 @@
-"""The translations that a model finds itself, nearest to the references: which they are, and the command for them."""
+"""The translations that a model finds itself, nearest to the references: which they
+are, and the command for them."""
 
 import lzma
 
@@ -27,7 +28,8 @@ def beam_of(loaded, english, beam):
 
 @pytest.fixture
 def data(tmp_path, learned_pairs):
-    """A folder with the sentences that `tiny_checkpoint` knows, two references of the first, and one it never saw."""
+    """A folder with the sentences that `tiny_checkpoint` knows, two references of the
+    first, and one it never saw."""
     rows = [
         *learned_pairs,
         (learned_pairs[0][0], "El minino duerme."),
@@ -210,7 +212,8 @@ def test_a_run_learns_from_the_nearest_too(data, tiny_checkpoint):
 
 
 def test_no_sentence_of_dev_or_a_test_is_learned(data, tiny_checkpoint, learned_pairs):
-    """Neither its English, nor its Spanish, of which the model may think for another English sentence."""
+    """Neither its English, nor its Spanish, of which the model may think for another
+    English sentence."""
     assert main(command(data, tiny_checkpoint, "--beam", 4)) == 0
     first, second, third, *_ = every = made(data)
     (data / "dev.tsv").write_text(f"{first[0]}\tOtra cosa.\n", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""The study of pre-training, at toy size: what differs between its runs, how it goes on, and Bayes' rule by hand."""
+"""The study of pre-training, at toy size: what differs between its runs, how it goes
+on, and Bayes' rule by hand."""
 
 import json
 import math
@@ -63,7 +64,8 @@ def study(folder):
 def test_every_run_is_made_once_and_the_same_command_goes_on(
     folder, study, monkeypatch
 ):
-    """Three seeds at a hundredth of the labels, of each way to learn; interrupted after two runs."""
+    """Three seeds at a hundredth of the labels, of each way to learn; interrupted after
+    two runs."""
     grid = [
         (share, seed, kind) for share, seed, kind in pretraining.GRID if share == 0.01
     ]
@@ -98,8 +100,8 @@ def test_every_run_is_made_once_and_the_same_command_goes_on(
 
 
 def test_only_the_beginning_differs(study, monkeypatch):
-    """Before the first step, classifiers of a seed differ in their embeddings and layers alone; those are what the
-    pre-trained model has."""
+    """Before the first step, classifiers of a seed differ in their embeddings and
+    layers alone; those are what the pre-trained model has."""
     monkeypatch.setattr(
         pretraining.Learner,
         "steps",
@@ -155,8 +157,9 @@ def test_two_language_models_differ_in_more_than_the_beginning_as_the_page_says(
 
 
 def test_an_autoencoder_writes_from_one_vector_alone():
-    """Texts of the same pieces in another order have other vectors; the same vector is written the same, whatever the
-    pieces before: changing a piece changes what is written at every place, but through the vector only."""
+    """Texts of the same pieces in another order have other vectors; the same vector is
+    written the same, whatever the pieces before: changing a piece changes what is
+    written at every place, but through the vector only."""
     torch.manual_seed(0)
     model = pretraining.Autoencoder(
         ClassifierConfig(**SHAPE, pooling="mean", causal=True)
@@ -184,7 +187,8 @@ def test_a_text_is_as_likely_as_its_pieces_together_say():
 
 
 def test_bayes_rule_by_hand():
-    """P(x | y) of 0.02 and 0.01 with one label three times as often as the other: 0.02 · 1/4 against 0.01 · 3/4."""
+    """P(x | y) of 0.02 and 0.01 with one label three times as often as the other: 0.02
+    · 1/4 against 0.01 · 3/4."""
     likelihoods = torch.tensor([[0.02, 0.01], [0.5, 0.0001]]).log()
     found = pretraining.bayes(likelihoods, torch.tensor([10, 30]))
     np.testing.assert_allclose(found[0], [0.02 / 0.05, 0.03 / 0.05], rtol=1e-5)

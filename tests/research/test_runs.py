@@ -18,7 +18,8 @@ TOY = StudyRuns(
     steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60
 )
 CPU = torch.device("cpu")
-# Of seed 0: the run that breaks, one with few pairs, one without a part. Of seed 1: the first of them.
+# Of seed 0: the run that breaks, one with few pairs, one without a part. Of seed 1: the
+# first of them.
 ASKED = [
     [
         courses.RISING,

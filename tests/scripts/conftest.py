@@ -45,7 +45,8 @@ def made(pages):
 
 @pytest.fixture
 def bare(chromium):
-    """`bare(html)` opens a page of its own, beside whose HTML lie the scripts of assets/."""
+    """`bare(html)` opens a page of its own, beside whose HTML lie the scripts of
+    assets/."""
     pages = []
 
     def show(html):
@@ -94,7 +95,8 @@ def bench_page(chromium):
 
 @pytest.fixture
 def bench(bench_page, files, components):
-    """`bench.mount(name, value)` puts a component on an empty page; at the end nothing may have gone wrong there."""
+    """`bench.mount(name, value)` puts a component on an empty page; at the end nothing
+    may have gone wrong there."""
     wrong = []
     note = {
         "pageerror": lambda error: wrong.append(error.stack or str(error)),
@@ -121,7 +123,8 @@ def traced(models):
 
 @pytest.fixture(scope="session")
 def attention(models, pages, traced):
-    """`attention(text, language, **values)`: what the Attention tab draws where its controls hold these values."""
+    """`attention(text, language, **values)`: what the Attention tab draws where its
+    controls hold these values."""
 
     def draw(text="The cat sleeps.", language=ENGLISH, **values):
         pictures = pages[language.code].pictures["attention"]

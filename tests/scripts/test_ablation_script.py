@@ -1,4 +1,5 @@
-"""What became of a translation without some heads: the tables of the part, in the styles of the page."""
+"""What became of a translation without some heads: the tables of the part, in the
+styles of the page."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Additive attention step by step: xformer/parts/principles/additive.js on the numbers of a trained model."""
+"""Additive attention step by step: xformer/parts/principles/additive.js on the numbers
+of a trained model."""
 
 import csv
 import io

@@ -4,7 +4,8 @@ from playwright.sync_api import expect
 
 from xformer.ui.components import VERSION
 
-# Begins the script as late as Gradio may, when the page shows what its address says. -> what is kept of the last page.
+# Begins the script as late as Gradio may, when the page shows what its address says. ->
+# what is kept of the last page.
 LATE = f"""async () => {{
     const bar = document.querySelector('.bar');
     const field = '<div class="field"><textarea>Of the address.</textarea><button class="primary"></button></div>';

@@ -1,4 +1,5 @@
-"""The boxes of the architecture, the lines behind them and teachers' words: blocks.js on figures of its part."""
+"""The boxes of the architecture, the lines behind them and teachers' words: blocks.js
+on figures of its part."""
 
 import csv
 import io
@@ -14,14 +15,16 @@ from xformer.parts.architecture.part import towers_of
 from xformer.strings import ENGLISH, SPANISH
 
 MARGIN = 16  # pixels around a saved picture, by assets/html_picture.js
-# The figures of the class in the order of the part: towers, both orders of normalisation, the classifier.
+# The figures of the class in the order of the part: towers, both orders of
+# normalisation, the classifier.
 ORDERS = "architecture 2"
 READER = "architecture 3"
 
 
 @pytest.fixture
 def figure(models, learned_pairs):
-    """`figure(pair=0, teacher="own", language=ENGLISH)`: the towers, with the sizes of a pair."""
+    """`figure(pair=0, teacher="own", language=ENGLISH)`: the towers, with the sizes of
+    a pair."""
     service = models.default
     return lambda pair=0, teacher="own", language=ENGLISH: towers_of(
         service, language, service.trace(*learned_pairs[pair]), teacher

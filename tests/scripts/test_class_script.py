@@ -1,4 +1,5 @@
-"""The form in which a teacher writes a lesson, its link and its file, and the summary: assets/class.js."""
+"""The form in which a teacher writes a lesson, its link and its file, and the summary:
+assets/class.js."""
 
 import base64
 import json
@@ -30,7 +31,8 @@ def unpacked(name):
 
 @pytest.fixture
 def form(bench):
-    """`form()`: what a teacher sees on a page that shows `ADDRESS`, at first or after a reload."""
+    """`form()`: what a teacher sees on a page that shows `ADDRESS`, at first or after a
+    reload."""
 
     def opened(**how):
         bench.open(**how)

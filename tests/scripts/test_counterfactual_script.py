@@ -1,4 +1,5 @@
-"""Another word chosen at a step: both translations and the heads that changed, in the styles of the page."""
+"""Another word chosen at a step: both translations and the heads that changed, in the
+styles of the page."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +11,8 @@ from xformer.strings import ENGLISH
 
 @pytest.fixture
 def answer(models):
-    """What the part answers where the second likeliest piece is chosen first; and that piece."""
+    """What the part answers where the second likeliest piece is chosen first; and that
+    piece."""
     found = models.default.translate("The cat sleeps.")
     choices = counterfactual.offer_pieces(
         models.default, ENGLISH, translation=found, step=0

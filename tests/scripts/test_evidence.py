@@ -1,4 +1,5 @@
-"""What a failed journey leaves: it says what a page waited for, and is left out where a page does not answer."""
+"""What a failed journey leaves: it says what a page waited for, and is left out where a
+page does not answer."""
 
 import json
 from types import SimpleNamespace

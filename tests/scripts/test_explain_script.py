@@ -1,4 +1,5 @@
-"""The page of all heads that the Attention tab saves: offered by assets/download.js, drawn by assets/explain.js."""
+"""The page of all heads that the Attention tab saves: offered by assets/download.js,
+drawn by assets/explain.js."""
 
 import re
 from types import SimpleNamespace
@@ -15,7 +16,8 @@ say = SPANISH.say
 
 @pytest.fixture
 def file(models, traced):
-    """What the handler answers to who saves the third head of the first layer of the encoder."""
+    """What the handler answers to who saves the third head of the first layer of the
+    encoder."""
     return tab.save(
         models.default,
         SPANISH,

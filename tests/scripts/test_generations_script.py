@@ -1,4 +1,5 @@
-"""Generations beside each other and the moments of a training, as their scripts draw them."""
+"""Generations beside each other and the moments of a training, as their scripts draw
+them."""
 
 import re
 

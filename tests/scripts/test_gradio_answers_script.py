@@ -1,4 +1,5 @@
-"""What the page's script lets through of Gradio's answers, in Chromium, beside a stand-in for Gradio's client."""
+"""What the page's script lets through of Gradio's answers, in Chromium, beside a
+stand-in for Gradio's client."""
 
 import re
 
@@ -6,8 +7,8 @@ import pytest
 
 from xformer.ui.server import gradio_private
 
-# A client whose answers a test gives, and two listeners: of a slider that sets a radio, a picture and a menu, and one
-# of a tab that sets a box in the browser.
+# A client whose answers a test gives, and two listeners: of a slider that sets a radio,
+# a picture and a menu, and one of a tab that sets a box in the browser.
 BENCH = """<!DOCTYPE html><button style="width: 200px; height: 40px">Press</button>
 <script type="module">
 import {attend} from './gradio_answers.js';
@@ -45,7 +46,8 @@ def bench(bare):
 
 
 def shown(bench, change, outputs):
-    """What is let through of an answer, with which a change came while it was awaited."""
+    """What is let through of an answer, with which a change came while it was
+    awaited."""
     return bench.evaluate(
         """async ([change, outputs]) => {
         const answers = client.submit(1, []);
@@ -114,7 +116,8 @@ def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
 
 
 def test_a_text_that_is_pasted_stays_too(bench):
-    """Gradio's Textbox tells only "change" then, as it does when the page sets the text."""
+    """Gradio's Textbox tells only "change" then, as it does when the page sets the
+    text."""
     bench.evaluate("document.body.append(document.createElement('input'))")
     bench.locator("input").fill("pasted")
     assert shown(bench, [[11, "change", "head"]], OUTPUTS)[0] == "head"
@@ -209,7 +212,8 @@ def test_what_is_written_anew_keeps_the_focus_where_the_same_is_there(bench, wri
     ) == [4, "gato", "none"]
 
 
-# Gradio's function of (the last step by request, a request, its next step), with those that it calls.
+# Gradio's function of (the last step by request, a request, its next step), with those
+# that it calls.
 STEPS = re.compile(
     r"function (\w+)\(\w,\w,\w\)\{\w\[\w\]\?\w\.data\.forEach.*?(?=function \w+\(\w,\w=\{\}\))",
     re.DOTALL,
@@ -222,7 +226,8 @@ THEN = [
 
 
 def steps_shown(bench, client):
-    """What a page that looks late sees of two steps of an answer, by the functions of a client's script."""
+    """What a page that looks late sees of two steps of an answer, by the functions of a
+    client's script."""
     functions = STEPS.search(client)
     return bench.evaluate(
         """([functions, name, first, then]) => {
@@ -235,7 +240,8 @@ def steps_shown(bench, client):
 
 
 def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
-    """Which the page may not have looked at yet, where both came together. Gradio's own script changes it."""
+    """Which the page may not have looked at yet, where both came together. Gradio's own
+    script changes it."""
     ((name, client),) = [
         one
         for one in gradio_private.quick_scripts(".").items()

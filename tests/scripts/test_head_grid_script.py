@@ -1,4 +1,5 @@
-"""The small maps of all heads: assets/head_grid.js on answers of the Attention tab, beside the map of one head."""
+"""The small maps of all heads: assets/head_grid.js on answers of the Attention tab,
+beside the map of one head."""
 
 import re
 from types import SimpleNamespace
@@ -69,7 +70,8 @@ def test_the_answer_says_which_head_is_marked_and_sends_no_maps(bench, maps, att
 def test_of_two_heads_clicked_one_after_the_other_the_second_stays(
     bench, maps, attention
 ):
-    """The answer to the first click is long in coming: the page asks again for what is chosen."""
+    """The answer to the first click is long in coming: the page asks again for what is
+    chosen."""
     choose_map(bench.page, 1, 2)
     choose_map(bench.page, 1, 3)
     first, second = (attention(**click(told))["grid"] for told in maps.told)

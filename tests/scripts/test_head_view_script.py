@@ -1,4 +1,5 @@
-"""One attention map in detail: assets/head_view.js and head_map.js on answers of the Attention tab."""
+"""One attention map in detail: assets/head_view.js and head_map.js on answers of the
+Attention tab."""
 
 import csv
 import io
@@ -449,7 +450,8 @@ def test_a_saved_picture_holds_both_sentences_and_what_is_locked_and_nothing_lie
 
 @pytest.fixture
 def alone(bench, attention):
-    """`alone(value, **how)`: the picture in the projector view, as an address asks for it."""
+    """`alone(value, **how)`: the picture in the projector view, as an address asks for
+    it."""
 
     def project(value=None, **how):
         bench.open(**how)

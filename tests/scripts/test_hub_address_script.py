@@ -15,7 +15,8 @@ CHANGE = (
 
 @pytest.fixture
 def framed(bench_page, files):
-    """`framed(outer)`: a bare page with the scripts in a frame of a page at the address `outer`, and that page."""
+    """`framed(outer)`: a bare page with the scripts in a frame of a page at the address
+    `outer`, and that page."""
     bench_page.context.grant_permissions(
         ["local-network-access"], origin="https://huggingface.co"
     )
@@ -39,7 +40,8 @@ def framed(bench_page, files):
 
 
 def told(outside):
-    """What the framing page was told, in order, once what was posted before now is there."""
+    """What the framing page was told, in order, once what was posted before now is
+    there."""
     outside.evaluate("new Promise(done => { setTimeout(done); })")
     return [
         dict(parse_qsl(one["queryString"], strict_parsing=True))

@@ -1,4 +1,5 @@
-"""The points of kernel regression and the curve through them: kernel_regression.js on answers of its part."""
+"""The points of kernel regression and the curve through them: kernel_regression.js on
+answers of its part."""
 
 import json
 import re
@@ -10,7 +11,8 @@ from tests.browser.acts import expect_fits, saved, steady, unreadable
 from xformer.parts.kernel_regression import part
 from xformer.strings import ENGLISH
 
-# Whether a click on a button waits while a move is being drawn, and whether it goes on when the answer has come.
+# Whether a click on a button waits while a move is being drawn, and whether it goes on
+# when the answer has come.
 WAITS = """async ([number, answer]) => {
     let isOver = false;
     const wait = ofPage.whenMoved().then(() => { isOver = true; });
@@ -24,7 +26,8 @@ WAITS = """async ([number, answer]) => {
 
 @pytest.fixture
 def answer(models):
-    """`answer(points="", power=-1)`: the curve through points, for a bandwidth that is a power of two."""
+    """`answer(points="", power=-1)`: the curve through points, for a bandwidth that is
+    a power of two."""
     return lambda points="", power=-1.0: part.draw(
         models, ENGLISH, kernel_points=points, kernel_power=power
     )["curve"]

@@ -1,4 +1,5 @@
-"""The panel of lessons beside the page: assets/lesson.js on its steps, its views, and answers that were checked."""
+"""The panel of lessons beside the page: assets/lesson.js on its steps, its views, and
+answers that were checked."""
 
 import re
 from types import SimpleNamespace
@@ -26,7 +27,8 @@ def panel(bench):
 
 @pytest.fixture
 def reply(models, made, learned_pairs):
-    """`reply(at, answer)`: what the page says of an answer, on a sentence that it knows."""
+    """`reply(at, answer)`: what the page says of an answer, on a sentence that it
+    knows."""
     translation, trace = models.default.translate_and_trace(learned_pairs[1][0])
     there = made.controls.defaults(models.default)
 

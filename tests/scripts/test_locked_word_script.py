@@ -1,4 +1,5 @@
-"""The panel of the locked words: locked_word.js on answers of the Attention tab, beside the map of one head."""
+"""The panel of the locked words: locked_word.js on answers of the Attention tab, beside
+the map of one head."""
 
 import re
 
@@ -13,7 +14,8 @@ CAT = "The cat sleeps."
 
 @pytest.fixture
 def panel(bench, attention):
-    """`panel(lock, **values)`: the panel, as the page answers a lock; shown once more, if it is there."""
+    """`panel(lock, **values)`: the panel, as the page answers a lock; shown once more,
+    if it is there."""
     mounted = []
 
     def show(lock="", **values):

@@ -1,4 +1,5 @@
-"""Markup in a sentence, in the name of a checkpoint and in its pieces stays text in what scripts draw of it."""
+"""Markup in a sentence, in the name of a checkpoint and in its pieces stays text in
+what scripts draw of it."""
 
 from contextlib import closing
 
@@ -20,14 +21,16 @@ def hostile(tokenizer, tmp_path_factory):
 
 
 def drawn(service):
-    """Every picture of the page that a script or HTML makes of a pass, with its component."""
+    """Every picture of the page that a script or HTML makes of a pass, with its
+    component."""
     made = laid_out(service)
     translation, trace = service.translate_and_trace(
         f"The cat {PIECE} sees {IMG}", Options(beam=2), 12
     )
     for pictures in made.pictures.values():
         if pictures.ask is not made.ask or pictures is made.pictures["whole"]:
-            # of another model; or what needs the column around it, which a journey opens
+            # of another model; or what needs the column around it, which a journey
+            # opens
             continue
         there = {name: component.value for name, component in pictures.inputs.items()}
         given = {

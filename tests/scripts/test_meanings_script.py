@@ -16,7 +16,8 @@ say = ENGLISH.say
 
 @pytest.fixture
 def answer(made, models, learned_pairs):
-    """`answer(at, word)`: what the part answers, the whole map first and then what is chosen."""
+    """`answer(at, word)`: what the part answers, the whole map first and then what is
+    chosen."""
     pictures = made.pictures["meanings"]
     drawn = {}
     service = models.default

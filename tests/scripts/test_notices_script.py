@@ -1,10 +1,12 @@
-"""Where what is said of the sentence stands: at the foot of the window, so that nothing moves."""
+"""Where what is said of the sentence stands: at the foot of the window, so that nothing
+moves."""
 
 import pytest
 
 from xformer.strings import ASSETS
 
-# The frame of a page as Gradio lays it out, with a notice that comes and goes; the page is higher than the window.
+# The frame of a page as Gradio lays it out, with a notice that comes and goes; the page
+# is higher than the window.
 PAGE = """<!doctype html><style>.gradio-container { overflow: hidden; }
 .column { display: flex; flex-direction: column; }</style><style>%s</style><body class="%s">
 <div class="gradio-container"><div class="main app"><div class="contain">
@@ -41,8 +43,8 @@ def test_what_the_frame_says_stands_in_one_place(pages):
 def test_a_notice_moves_nothing_and_can_be_read_wherever_one_is(
     bare, width, tab, lesson, above
 ):
-    """Below 640 pixels it stands above the drawer of Attention, whose tabs are 48 pixels high, and above the sheet of a
-    lesson, of 45 % of the window at most."""
+    """Below 640 pixels it stands above the drawer of Attention, whose tabs are 48
+    pixels high, and above the sheet of a lesson, of 45 % of the window at most."""
     page = bare(
         PAGE % ((ASSETS / "style.css").read_text(encoding="utf-8"), lesson, tab)
     )

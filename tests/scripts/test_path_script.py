@@ -1,4 +1,5 @@
-"""The drawing of the path between two words: xformer/parts/path/path.js on answers of its part."""
+"""The drawing of the path between two words: xformer/parts/path/path.js on answers of
+its part."""
 
 import csv
 import io
@@ -23,7 +24,8 @@ def measured(models):
 
 @pytest.fixture
 def answer(models, measured):
-    """`answer(first, last, kernel=3)`: what the part answers for two words that were chosen."""
+    """`answer(first, last, kernel=3)`: what the part answers for two words that were
+    chosen."""
     return lambda first=0, last=0, kernel=3: path.draw(
         models,
         ENGLISH,

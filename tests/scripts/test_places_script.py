@@ -1,4 +1,5 @@
-"""The overview of all parts and the search over it, and the doors of the Translate tab: assets/places.js, doors.js."""
+"""The overview of all parts and the search over it, and the doors of the Translate tab:
+assets/places.js, doors.js."""
 
 import json
 

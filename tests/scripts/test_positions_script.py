@@ -1,4 +1,5 @@
-"""The figures of Positions: maps before and after a change, the table and its curves, saved and on a phone."""
+"""The figures of Positions: maps before and after a change, the table and its curves,
+saved and on a phone."""
 
 import csv
 import io
@@ -31,7 +32,8 @@ WHOLE = """plot => {
 
 @pytest.fixture
 def table(made, models):
-    """`table(**values)`: the figures of the table that stands in the paper, or with other values."""
+    """`table(**values)`: the figures of the table that stands in the paper, or with
+    other values."""
 
     def draw(language=ENGLISH, **values):
         given = {"table_open": True, **SIZE, **TURN, **values}
@@ -59,7 +61,8 @@ def sentence(made, models, learned_pairs):
 
 @pytest.fixture
 def maps(made, models, learned_pairs):
-    """The maps of the first sentence before and after it lost its positions, its words shuffled too."""
+    """The maps of the first sentence before and after it lost its positions, its words
+    shuffled too."""
     return shown(
         made.pictures["positions.change"],
         models.default,
@@ -129,7 +132,8 @@ def test_curves_are_named_at_their_ends(bench, table):
 
 
 def test_a_narrower_table_keeps_the_dimensions_and_the_pair_that_it_has(bench):
-    """The browser answers, so that a late answer of the server cannot undo another choice."""
+    """The browser answers, so that a late answer of the server cannot undo another
+    choice."""
     bench.open()
     dimensions, pair = bench.call("fitWidth", 8, [0, 1, 16, 17], 8)
     assert (dimensions["value"], len(dimensions["choices"])) == ([0, 1], 8)

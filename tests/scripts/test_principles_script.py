@@ -1,4 +1,5 @@
-"""The figures of First principles: the table of scores, strips of numbers, and what is saved of them."""
+"""The figures of First principles: the table of scores, strips of numbers, and what is
+saved of them."""
 
 import json
 import re
@@ -12,7 +13,8 @@ from tests.pages import shown
 
 @pytest.fixture(scope="module")
 def drawn(made, models, learned_pairs):
-    """`drawn(**values)`: what the tab draws of the first pair where its controls and folds have these values."""
+    """`drawn(**values)`: what the tab draws of the first pair where its controls and
+    folds have these values."""
     pictures = made.pictures["principles"]
     service = models.default
     trace = service.trace(*learned_pairs[0])

@@ -1,4 +1,5 @@
-"""One picture alone in the window: assets/projector.js around pictures of several tabs."""
+"""One picture alone in the window: assets/projector.js around pictures of several
+tabs."""
 
 import pytest
 from playwright.sync_api import expect
@@ -47,7 +48,8 @@ def drawn(models, made):
 
 @pytest.fixture
 def project(bench, drawn):
-    """`project(name)` mounts a picture below its question, and chooses the entry of its menu."""
+    """`project(name)` mounts a picture below its question, and chooses the entry of its
+    menu."""
 
     def choose(name):
         bench.mount("lessons", lessons.value("", ENGLISH))

@@ -1,4 +1,5 @@
-"""The toolbar of a figure: assets/save.js, menus.js, part.js and plot.js on two sentences that are compared."""
+"""The toolbar of a figure: assets/save.js, menus.js, part.js and plot.js on two
+sentences that are compared."""
 
 import csv
 import io

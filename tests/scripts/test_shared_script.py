@@ -39,8 +39,8 @@ def encoded(array):
 
 
 def mixed(name, places, theme=""):
-    """Red, green, blue and opacity of a palette at some places, by numpy. In the dark theme, one of a single hue goes
-    on to a bright one."""
+    """Red, green, blue and opacity of a palette at some places, by numpy. In the dark
+    theme, one of a single hue goes on to a bright one."""
     stops = np.array(PALETTES[name])
     if theme and len(stops) == 2:
         stops = np.vstack(
@@ -139,7 +139,8 @@ def test_a_template_is_filled_once(page):
 @pytest.mark.parametrize("name", PALETTES)
 @pytest.mark.parametrize("theme", ["", "dark"])
 def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
-    """Contrast by WCAG 2.1, of what is said to be the ink on what a palette makes of the page's own colour."""
+    """Contrast by WCAG 2.1, of what is said to be the ink on what a palette makes of
+    the page's own colour."""
     places = np.linspace(0, 1, 101)
     inks = page.evaluate(
         """([stops, places, theme]) => {
@@ -172,7 +173,8 @@ def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
 @pytest.mark.parametrize("theme", ["", "dark"])
 @pytest.mark.parametrize("hue", [MARK, FRAME, *LINES])
 def test_every_curve_is_seen_on_the_page(page, hue, theme):
-    """Contrast by WCAG 2.1: 3 at least, and 4.5 on the dark page; grey is for what only lies behind."""
+    """Contrast by WCAG 2.1: 3 at least, and 4.5 on the dark page; grey is for what only
+    lies behind."""
     shown = page.evaluate(
         "([hue, theme]) => { document.body.className = theme; return shared.onPage(hue); }",
         [hue, theme],

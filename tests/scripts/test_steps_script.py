@@ -1,5 +1,6 @@
-"""What the Step by step tab draws: the player, the beam as a tree, readings, and why a piece stands there, as
-xformer/parts/steps/step_player.js, beam_tree.js, readings.js and why.js draw answers of the tab."""
+"""What the Step by step tab draws: the player, the beam as a tree, readings, and why a
+piece stands there, as xformer/parts/steps/step_player.js, beam_tree.js, readings.js and
+why.js draw answers of the tab."""
 
 import csv
 import io

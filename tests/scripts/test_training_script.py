@@ -1,4 +1,5 @@
-"""The figures of the Training tab as assets/plot.js draws them, on answers of its parts, and what they tell."""
+"""The figures of the Training tab as assets/plot.js draws them, on answers of its
+parts, and what they tell."""
 
 import csv
 import io
@@ -15,7 +16,8 @@ from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 
-# Shows figures as fast as messages come, with a Plotly that takes 20 ms for each; -> the ones that were drawn.
+# Shows figures as fast as messages come, with a Plotly that takes 20 ms for each; ->
+# the ones that were drawn.
 FASTER_THAN_DRAWN = """number => {
     const drawn = [], {port1, port2} = new MessageChannel();
     const ended = new Promise(done => {
@@ -35,7 +37,8 @@ FASTER_THAN_DRAWN = """number => {
 
 @pytest.fixture(scope="module")
 def runs():
-    """What a page shows of a run of pre-norm and of one of post-norm after it, by the names of the components."""
+    """What a page shows of a run of pre-norm and of one of post-norm after it, by the
+    names of the components."""
     ask = Ask.always(Study(), ENGLISH)
     answer = {"runs": ()}
     for order in ("pre", "post"):
@@ -123,7 +126,8 @@ def test_what_is_told_of_two_runs_can_be_read_on_a_phone(bench, runs):
 
 
 def test_a_click_on_a_curve_tells_which_run_it_is(bench):
-    """Plotly tells of the click: which of its curves a place belongs to is its own work."""
+    """Plotly tells of the click: which of its curves a place belongs to is its own
+    work."""
     plot = plotted(bench, "recorded-runs", answered(ENGLISH, "break")["picture"])
     plot.locator(".plot").evaluate(
         "box => box.emit('plotly_click', {points: [{data: box.data[0]}]})"

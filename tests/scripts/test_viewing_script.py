@@ -1,4 +1,5 @@
-"""The page of `xformer.view`, opened as a file with the network off: numbers, words, arcs, a search."""
+"""The page of `xformer.view`, opened as a file with the network off: numbers, words,
+arcs, a search."""
 
 import json
 from pathlib import Path
@@ -42,7 +43,8 @@ def trace():
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    """`opened(trace)` opens its page as a file, where there is no network; nothing may be asked for or go wrong."""
+    """`opened(trace)` opens its page as a file, where there is no network; nothing may
+    be asked for or go wrong."""
     contexts = []
     wrong = []
 
@@ -76,7 +78,8 @@ def opened(chromium, tmp_path):
 
 
 def drawn(page):
-    """The picture that stands on the page: labels of rows and columns, and its numbers."""
+    """The picture that stands on the page: labels of rows and columns, and its
+    numbers."""
     rows, columns, values = page.evaluate(
         "[map.queries, map.keys, [...map.probabilities]]"
     )

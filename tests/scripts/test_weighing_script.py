@@ -1,4 +1,5 @@
-"""Attention that weighs otherwise: what the part draws and saves, in the styles of the page."""
+"""Attention that weighs otherwise: what the part draws and saves, in the styles of the
+page."""
 
 import json
 
@@ -25,7 +26,8 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def drawn(models, made):
-    """`drawn(**values)`: what the part draws where its controls hold these values, by name."""
+    """`drawn(**values)`: what the part draws where its controls hold these values, by
+    name."""
     pictures = made.pictures[weighing.ID]
     translation = models.default.translate(TEXT)
 

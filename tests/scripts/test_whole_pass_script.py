@@ -1,4 +1,5 @@
-"""The whole pass in one picture: xformer/parts/whole_pass/whole_pass.js on answers of its part."""
+"""The whole pass in one picture: xformer/parts/whole_pass/whole_pass.js on answers of
+its part."""
 
 import json
 
@@ -20,7 +21,8 @@ def trace(models, learned_pairs):
 
 @pytest.fixture
 def mount(bench, made, models, trace):
-    """`mount(before, **how)`: the picture, in the column in which its panel opens. before: a script that runs first."""
+    """`mount(before, **how)`: the picture, in the column in which its panel opens.
+    before: a script that runs first."""
     picture = shown(made.pictures["whole"], models.default, trace=trace)["picture"]
 
     def put(before="() => {}", **how):
@@ -97,7 +99,8 @@ NOTES_COVERS = """() => {
 
 
 def test_it_is_uncovered_to_its_end(bench, mount):
-    """What lays the picture down a second time would break off the motion by which it comes."""
+    """What lays the picture down a second time would break off the motion by which it
+    comes."""
     bench.page.emulate_media(reduced_motion="no-preference")
     try:
         drawn = mount(NOTES_COVERS)

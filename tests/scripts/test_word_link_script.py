@@ -10,7 +10,8 @@ from xformer.strings import ENGLISH
 
 @pytest.fixture
 def part(bench, models, traced):
-    """`part(answer, **how)` mounts what the part shows of a sentence, after `answer` where one is given."""
+    """`part(answer, **how)` mounts what the part shows of a sentence, after `answer`
+    where one is given."""
     asked = {"trace": traced("The dog eats the bread."), "lock": "en2-en1"}
 
     def mount(handler=word_link.draw, **how):

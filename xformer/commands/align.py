@@ -111,7 +111,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Read the pairs. Raises UserError if files are not named, or do not fit together."""
+    """Read the pairs. Raises UserError if files are not named, or do not fit
+    together."""
     if (
         (args.target is None) == (args.pairs is None)
         or args.pairs
@@ -140,7 +141,8 @@ def read(args: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def read_lines(name: str) -> list[str]:
-    """Read the lines of a file, or of standard input for “-”. Raises UserError if there are none."""
+    """Read the lines of a file, or of standard input for “-”. Raises UserError if there
+    are none."""
     from xformer.training.data import corpora
 
     with plainly(

@@ -13,7 +13,8 @@ from xformer.commands.arguments import Within, add_device, add_token, finished, 
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
 from xformer.results import ANSWERS_IN, UserError, refusing
 
-# what loads gradio or torch is imported when the page starts, so that other commands need not wait
+# what loads gradio or torch is imported when the page starts, so that other commands
+# need not wait
 if TYPE_CHECKING:
     import gradio as gr
 
@@ -34,7 +35,8 @@ def models(
     precision: str = "auto",
     most_memory: float | None = None,
 ) -> Models:
-    """Open the first model once, however often the page is made, and offer the others; raises UserError."""
+    """Open the first model once, however often the page is made, and offer the others;
+    raises UserError."""
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.pool import MOST_MEMORY, Models, offered
@@ -52,7 +54,8 @@ def models(
 
 
 def private(server_name: str | None, share: bool | None) -> bool:
-    """Tell whether only this machine is served, by these flags and Gradio's environment variables."""
+    """Tell whether only this machine is served, by these flags and Gradio's environment
+    variables."""
     name = server_name or os.environ.get("GRADIO_SERVER_NAME") or "localhost"
     return not (share or _set("GRADIO_SHARE")) and (
         name in ("localhost", "::1") or name.startswith("127.")
@@ -60,8 +63,8 @@ def private(server_name: str | None, share: bool | None) -> bool:
 
 
 def remote(address: str, token: str = "") -> tuple[Models, Any]:
-    """Return the translation model and the classifier, or None, of an engine elsewhere. Raises UserError where it is
-    away, of another version, or asks for another token."""
+    """Return the translation model and the classifier, or None, of an engine elsewhere.
+    Raises UserError where it is away, of another version, or asks for another token."""
     _prepare()
     from xformer.serve.pool import Models
     from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
@@ -79,7 +82,8 @@ def remote(address: str, token: str = "") -> tuple[Models, Any]:
 def other_readers(
     named: str | None, device: str | None = None
 ) -> dict[str, SentimentService]:
-    """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
+    """Open the classifiers that are offered beside the one that ships, by name: none
+    where another was named."""
     service = None if SENTIMENT.named(named) else _usable(LECTURE, None, device)
     if isinstance(service, UserError):
         raise service
@@ -87,8 +91,9 @@ def other_readers(
 
 
 def _usable(one: Shipped, given: str | None = None, device: str | None = None) -> Any:
-    """Open what is named in place of a model of reviews that ships, or else that one; returns None where none ships,
-    and the reason where the one that ships cannot be used. Raises UserError where one was named and cannot be used."""
+    """Open what is named in place of a model of reviews that ships, or else that one;
+    returns None where none ships, and the reason where the one that ships cannot be
+    used. Raises UserError where one was named and cannot be used."""
     if not one.there(given):
         return None
     _prepare()
@@ -185,7 +190,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
+    """Serve until interrupted. Flags that are not given leave Gradio's environment
+    variables in force."""
     _check_port()
     _prepare()
     from xformer.serve.hosts import allowed_name
@@ -247,7 +253,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run `python app.py`, as `python -m xformer app`; a wrong port in the environment is said before anything else."""
+    """Run `python app.py`, as `python -m xformer app`; a wrong port in the environment
+    is said before anything else."""
 
     def parser() -> argparse.ArgumentParser:
         _check_port()
@@ -260,7 +267,8 @@ def main() -> int:
 
 
 def page() -> gr.Blocks:
-    """Make the page of the default models, as `gradio app.py` and hosts that import that file have it."""
+    """Make the page of the default models, as `gradio app.py` and hosts that import
+    that file have it."""
     return compose(models(), reader())
 
 
@@ -271,9 +279,9 @@ def compose(
     language_model: str | None = None,
     device: str | None = None,
 ) -> gr.Blocks:
-    """Make the page of a translation model and a classifier, which may be in an engine, and of all else that is
-    offered, whichever way the page is started. sentiment, language_model: what is named in place of those that ship.
-    Raises UserError."""
+    """Make the page of a translation model and a classifier, which may be in an engine,
+    and of all else that is offered, whichever way the page is started. sentiment,
+    language_model: what is named in place of those that ship. Raises UserError."""
     from xformer.serve.study import Study
     from xformer.ui import create
 
@@ -299,7 +307,8 @@ def _prepare() -> None:
 
 
 def _check_port() -> None:
-    """Raise UserError where GRADIO_SERVER_PORT is none: Gradio reads it when it is imported, and would fail there."""
+    """Raise UserError where GRADIO_SERVER_PORT is none: Gradio reads it when it is
+    imported, and would fail there."""
     port = os.environ.get("GRADIO_SERVER_PORT", "0")
     if not (port.isdecimal() and int(port) < 65_536):
         raise UserError(

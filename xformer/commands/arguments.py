@@ -1,4 +1,5 @@
-"""Define the arguments that several commands share, and read files and options out of them."""
+"""Define the arguments that several commands share, and read files and options out of
+them."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that a
 
 
 class Within(argparse.Action):
-    """Store finite numbers from `least` to `most`, `above` and `below` others; raises UserError for any other number.
+    """Store finite numbers from `least` to `most`, `above` and `below` others; raises
+    UserError for any other number.
 
     For `add_argument(…, type=int or float, action=Within, least=…)`.
     """
@@ -58,8 +60,8 @@ def add_part(
     name: str = "",
     **more: Any,
 ) -> argparse.ArgumentParser:
-    """Add a command below another, named like the function that it runs and described by its docstring, unless
-    otherwise said; -> its parser. more: for that."""
+    """Add a command below another, named like the function that it runs and described
+    by its docstring, unless otherwise said; -> its parser. more: for that."""
     p = kinds.add_parser(
         name or run.__name__, help=help, description=description or run.__doc__, **more
     )
@@ -68,7 +70,8 @@ def add_part(
 
 
 def add_texts(p: argparse.ArgumentParser) -> None:
-    """Let a command take a text, in one word or several, or else the lines of standard input."""
+    """Let a command take a text, in one word or several, or else the lines of standard
+    input."""
     p.add_argument(
         "text",
         metavar="TEXT",
@@ -101,7 +104,8 @@ def add_precision(p: argparse._ActionsContainer) -> None:
 
 
 def add_search(p: argparse.ArgumentParser) -> None:
-    """Add the checkpoint, the device, the precision, and how translations are searched and printed."""
+    """Add the checkpoint, the device, the precision, and how translations are searched
+    and printed."""
     add_model(p)
     add_precision(p)
     p.add_argument(
@@ -140,7 +144,8 @@ def add_rerank(p: argparse.ArgumentParser) -> None:
 
 
 def reranked(service: Service, args: argparse.Namespace) -> Any:
-    """Return the service, or where --rerank was given one whose hypotheses another model ranks. Raises UserError."""
+    """Return the service, or where --rerank was given one whose hypotheses another
+    model ranks. Raises UserError."""
     if not args.rerank:
         return service
     from xformer.serve.rerank import Reranked
@@ -161,7 +166,8 @@ def search_options(
     alternatives: int = 5,
     quality: bool = False,
 ) -> Options:
-    """Return the options of a search that `add_search` read; raises UserError for wrong ones."""
+    """Return the options of a search that `add_search` read; raises UserError for wrong
+    ones."""
     with plainly():
         return Options(
             args.beam,
@@ -183,8 +189,8 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def add_options(p: argparse.ArgumentParser, kind: type) -> None:
-    """Add a flag for each field of a record that `training.options` declares as an option. Each stands under the
-    heading of its group, with its default."""
+    """Add a flag for each field of a record that `training.options` declares as an
+    option. Each stands under the heading of its group, with its default."""
     p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     groups: dict[str | None, argparse._ActionsContainer] = {None: p}
     for declared in fields(kind):
@@ -216,7 +222,8 @@ def add_options(p: argparse.ArgumentParser, kind: type) -> None:
 
 
 def record(kind: type[Record], args: argparse.Namespace) -> Record:
-    """Make a record of options: each field is the argument of its name, or keeps its default where there is none."""
+    """Make a record of options: each field is the argument of its name, or keeps its
+    default where there is none."""
     given = {
         one.name: getattr(args, one.name) for one in fields(kind) if one.name in args
     }  # type: ignore[arg-type]
@@ -248,7 +255,8 @@ def add_token(p: argparse.ArgumentParser, flag: str) -> None:
 
 
 def token_of(args: argparse.Namespace) -> str:
-    """Return the token of the flag or of the environment, "" for none. Raises UserError for one that no header takes."""
+    """Return the token of the flag or of the environment, "" for none. Raises UserError
+    for one that no header takes."""
     token = os.environ.get(TOKEN_VARIABLE, "") if args.token is None else args.token
     if not re.fullmatch(r"[!-~]*", token) or args.token == "":
         raise UserError(
@@ -260,7 +268,8 @@ def token_of(args: argparse.Namespace) -> str:
 def finished(
     parsing: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None = None
 ) -> int:
-    """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
+    """Run a command; 0 when it did what was asked, 2 with one sentence on standard
+    error when it could not."""
     try:
         args = parsing().parse_args(argv)
         return args.run(args) or 0

@@ -123,8 +123,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def push(args: argparse.Namespace) -> None:
-    """Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of the Hugging
-    Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”."""
+    """Check a checkpoint and its model card (README.md) and upload them as one commit
+    to a repository of the Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or
+    a login by “hf auth login”."""
     from xformer.hub import card, checkpoint, repository
 
     folder = folder_of(args.folder)
@@ -143,8 +144,8 @@ def push(args: argparse.Namespace) -> None:
 
 
 def pull(args: argparse.Namespace) -> None:
-    """Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; with DIR, copy it
-    there."""
+    """Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it,
+    and check it; with DIR, copy it there."""
     from xformer.hub import repository
 
     access = repository.Access(
@@ -158,9 +159,10 @@ def pull(args: argparse.Namespace) -> None:
 
 
 def import_(args: argparse.Namespace) -> None:
-    """Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/opus-mt-en-es,
-    M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or with --local Marian's own .npz, is
-    read, which runs no code."""
+    """Make a checkpoint of a translation model that was trained elsewhere: Marian's, as
+    Helsinki-NLP/opus-mt-en-es, M2M-100, SMaLL-100 or NLLB. Its numbers stay what they
+    are. Only safetensors, or with --local Marian's own .npz, is read, which runs no
+    code."""
     from xformer.hub import checkpoint, imported, repository
     from xformer.serve.translation import Service
 
@@ -260,8 +262,8 @@ def info(args: argparse.Namespace) -> None:
 
 
 def average(args: argparse.Namespace) -> None:
-    """Make a checkpoint whose weights are the mean of those of several runs, which began with the same weights; measure
-    it before you use it."""
+    """Make a checkpoint whose weights are the mean of those of several runs, which
+    began with the same weights; measure it before you use it."""
     from xformer.hub import checkpoint, repository
 
     shares = args.shares or [1.0] * len(args.folders)
@@ -282,8 +284,9 @@ def average(args: argparse.Namespace) -> None:
 
 
 def extend(args: argparse.Namespace) -> None:
-    """Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin scripts, and
-    bytes for all other characters; train on from it before you use it."""
+    """Make a checkpoint of a translation model whose vocabulary also has the letters
+    and signs of Latin scripts, and bytes for all other characters; train on from it
+    before you use it."""
     from xformer.hub import checkpoint, repository
 
     with repository.made(Path(args.out)) as new:
@@ -292,8 +295,9 @@ def extend(args: argparse.Namespace) -> None:
 
 
 def verify(args: argparse.Namespace) -> None:
-    """Check that the files of a checkpoint are there and fit together, that its weights are numbers, that they are what
-    the Hub sent, and that its model card has the metadata the Hub wants and the scores of these weights."""
+    """Check that the files of a checkpoint are there and fit together, that its weights
+    are numbers, that they are what the Hub sent, and that its model card has the
+    metadata the Hub wants and the scores of these weights."""
     from xformer.hub import card, checkpoint, repository
 
     folder = TRANSLATION.find(args.checkpoint)

@@ -1,4 +1,5 @@
-"""Tell the sentiment of a review, of each line of standard input, or of each row of a file."""
+"""Tell the sentiment of a review, of each line of standard input, or of each row of a
+file."""
 
 import argparse
 import csv
@@ -19,7 +20,8 @@ FORMULA = (*"=+-@＝＋－＠", "\t", "\r")
 
 
 class Sniffer(csv.Sniffer):
-    """What tells, by the beginning of a table, its separator and whether its first row names the columns."""
+    """What tells, by the beginning of a table, its separator and whether its first row
+    names the columns."""
 
     def sniff(self, sample: str, delimiters: str | None = ",;\t") -> type[csv.Dialect]:
         return super().sniff(sample, delimiters)
@@ -73,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read(path: Path, column: str | None = None) -> list[str]:
-    """Read the texts of a table's column, or the lines of a .txt file. Raises UserError."""
+    """Read the texts of a table's column, or the lines of a .txt file. Raises
+    UserError."""
     kind = path.suffix.casefold()
     if kind not in (".csv", ".tsv", ".txt"):
         raise UserError(
@@ -127,7 +130,8 @@ def read(path: Path, column: str | None = None) -> list[str]:
 
 
 def write(reader: ReviewService, texts: list[str]) -> int:
-    """Write each row, text, label and probability; -> 2 where a row has none: standard error says why."""
+    """Write each row, text, label and probability; -> 2 where a row has none: standard
+    error says why."""
     table = csv.writer(sys.stdout, lineterminator="\n")
     status = 0
     table.writerow(("row", "text", "label", "probability"))
@@ -147,7 +151,8 @@ def write(reader: ReviewService, texts: list[str]) -> int:
 
 
 def safe(cell: str) -> str:
-    """Put an apostrophe before a cell that a spreadsheet would take for a formula, which could do harm; and write NUL,
-    which csv refuses on Python 3.10, as an unknown character."""
+    """Put an apostrophe before a cell that a spreadsheet would take for a formula,
+    which could do harm; and write NUL, which csv refuses on Python 3.10, as an unknown
+    character."""
     cell = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return f"'{cell}" if cell[:1] in FORMULA else cell

@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def both(found: TwoModels) -> str:
-    """Write one text through two models as text: what differs in [brackets], and the numbers of each model."""
+    """Write one text through two models as text: what differs in [brackets], and the
+    numbers of each model."""
     targets = [translation.best.text.split() for translation in found.translations]
     places = aligned(*targets)
     heads = found.heads()
@@ -94,7 +95,8 @@ def both(found: TwoModels) -> str:
 
 
 def report(compared: Comparison) -> str:
-    """Write a comparison as text: both pairs with what differs in [brackets], and the log-probabilities crosswise."""
+    """Write a comparison as text: both pairs with what differs in [brackets], and the
+    log-probabilities crosswise."""
     sources = [translation.source.split() for translation in compared.translations]
     targets = [translation.best.text.split() for translation in compared.translations]
     of_sources = aligned(*sources)
@@ -116,7 +118,8 @@ def report(compared: Comparison) -> str:
 
 
 def marked(words: Sequence[str], places: Sequence[Place], side: int) -> str:
-    """Join the words of one side, in brackets those that the other has otherwise or not at all."""
+    """Join the words of one side, in brackets those that the other has otherwise or not
+    at all."""
     own = [(place[side], place.same) for place in places]
     return " ".join(
         words[i] if same else f"[{words[i]}]" for i, same in own if i is not None

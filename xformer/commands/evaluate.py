@@ -1,5 +1,6 @@
-"""Score a model: its translations, alignments, demonstrations, translations by length, verdicts on reviews, and
-pre-training; and keep what was measured in the files of the checkpoint."""
+"""Score a model: its translations, alignments, demonstrations, translations by length,
+verdicts on reviews, and pre-training; and keep what was measured in the files of the
+checkpoint."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def of_pairs(
     kinds: Any, run: Any, help: str, kept: str = METRICS, **more: Any
 ) -> argparse.ArgumentParser:
-    """Add a command that translates a file of pairs, or several if there is to be `more` about --pairs; -> its parser."""
+    """Add a command that translates a file of pairs, or several if there is to be
+    `more` about --pairs; -> its parser."""
     q = add_part(kinds, run, help)
     q.add_argument(
         "--pairs",
@@ -149,7 +151,8 @@ def _add_reviews(kinds: Any) -> None:
 
 
 def checkpoint_folder(args: argparse.Namespace, shipped: Shipped) -> Path:
-    """Find a checkpoint; raises UserError for one in the Hub's cache if results are to be kept in it."""
+    """Find a checkpoint; raises UserError for one in the Hub's cache if results are to
+    be kept in it."""
     folder = shipped.find(args.checkpoint)
     if args.save and folder.resolve().parent.name == "snapshots":
         raise UserError(
@@ -160,7 +163,8 @@ def checkpoint_folder(args: argparse.Namespace, shipped: Shipped) -> Path:
 
 
 def opened(args: argparse.Namespace, precision: str = "auto") -> Service:
-    """Open a translation model; raises UserError where scores of a changed model would be kept as its own."""
+    """Open a translation model; raises UserError where scores of a changed model would
+    be kept as its own."""
     from xformer.serve.translation import Service
 
     if args.save and precision == "int8":
@@ -171,7 +175,8 @@ def opened(args: argparse.Namespace, precision: str = "auto") -> Service:
 
 
 def set_name(file: Path) -> str:
-    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
+    """Return the name under which the score on a file is kept: the file's, without .tsv
+    and .xz."""
     return file.name.removesuffix(".xz").removesuffix(".tsv")
 
 
@@ -183,8 +188,9 @@ def tell(
     service: ModelService[Any] | None = None,
     kept: dict[str, Any] | None = None,
 ) -> None:
-    """Print what was found, and of which weights, as lines or as JSON. If asked to, keep it, or of it what is `kept`,
-    under a key in the metrics of the checkpoint; "scores", those of one set, also in its card."""
+    """Print what was found, and of which weights, as lines or as JSON. If asked to,
+    keep it, or of it what is `kept`, under a key in the metrics of the checkpoint;
+    "scores", those of one set, also in its card."""
     kept = kept or found
     if service:
         info = service.info
@@ -220,8 +226,8 @@ def tell(
 
 
 def translation(args: argparse.Namespace) -> None:
-    """Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, one reference
-    a line."""
+    """Translate what the model reads of a file of pairs, English or Spanish, and score
+    it with sacrebleu, one reference a line."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import without
@@ -317,8 +323,8 @@ def _against(found: dict[str, Any], names: list[str]) -> str:
 
 
 def alignment(args: argparse.Namespace) -> None:
-    """Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney 2003); 0 is
-    best, 1 worst."""
+    """Compare what each cross-attention head looks at with sentence pairs aligned by
+    hand (Och and Ney 2003); 0 is best, 1 worst."""
     from xformer.explain.alignment import GOLD, read_gold
     from xformer.training import evaluation
 
@@ -350,8 +356,9 @@ def alignment(args: argparse.Namespace) -> None:
 
 
 def demonstrations(args: argparse.Namespace) -> None:
-    """Measure whether a translator shows what lectures, lessons, doors and examples show with it: heads that link two
-    words, senses kept apart, words and genders in their context."""
+    """Measure whether a translator shows what lectures, lessons, doors and examples
+    show with it: heads that link two words, senses kept apart, words and genders in
+    their context."""
     from xformer.training.demonstrations import PATH, evaluate, read
 
     rows = read(args.rows or PATH)
@@ -380,8 +387,8 @@ def demonstrations(args: argparse.Namespace) -> None:
 
 
 def sentiment(args: argparse.Namespace) -> None:
-    """Classify the texts of a file and compare with their labels; also says how well the probabilities are calibrated
-    (expected calibration error, Guo et al. 2017)."""
+    """Classify the texts of a file and compare with their labels; also says how well
+    the probabilities are calibrated (expected calibration error, Guo et al. 2017)."""
     from xformer.serve.reviews import SentimentService
     from xformer.training import evaluation
     from xformer.training.data.reviews import read_rows

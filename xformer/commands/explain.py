@@ -1,4 +1,5 @@
-"""Write the attention maps of a translation to a file, or print what each layer makes of it."""
+"""Write the attention maps of a translation to a file, or print what each layer makes
+of it."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def print_layers(service: Service, text: str, target: str | None) -> None:
-    """Print a translation for each layer of the encoder, then a row for each layer of the decoder."""
+    """Print a translation for each layer of the encoder, then a row for each layer of
+    the decoder."""
     translations = service.ask(TranslateByLayer(text))
     for layer, candidate in enumerate(translations):
         print(f"encoder, layer {layer}: {candidate.text}")

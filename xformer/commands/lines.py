@@ -1,4 +1,5 @@
-"""Answer a text of the command line, or each line of standard input, by one line of output."""
+"""Answer a text of the command line, or each line of standard input, by one line of
+output."""
 
 import io
 import json
@@ -19,10 +20,12 @@ def answer(
     plain: Callable[[Result], str],
     as_json: bool,
 ) -> int:
-    """Print a result for the text of these words or, if there are none, for each line of standard input.
+    """Print a result for the text of these words or, if there are none, for each line
+    of standard input.
 
-    A bad line of standard input is answered by an empty line (in JSON by {"error"}) and a sentence on standard error;
-    the others come as ever, and the exit status that is returned is 2. A bad text in `words` raises UserError.
+    A bad line of standard input is answered by an empty line (in JSON by {"error"}) and
+    a sentence on standard error; the others come as ever, and the exit status that is
+    returned is 2. A bad text in `words` raises UserError.
     """
     if words:
         _print(compute([" ".join(words)]), plain, as_json)
@@ -47,7 +50,8 @@ def answer(
 def one_by_one(
     compute: Callable[[list[str]], Sequence[Result]], texts: Sequence[str]
 ) -> Iterator[Result | UserError]:
-    """Yield the result of each text, or why it has none; the texts are computed a block at once."""
+    """Yield the result of each text, or why it has none; the texts are computed a block
+    at once."""
     for first in range(0, len(texts), BLOCK):
         block = list(texts[first : first + BLOCK])
         try:
@@ -65,7 +69,8 @@ def one_by_one(
 def _print(
     results: Sequence[Result], plain: Callable[[Result], str], as_json: bool
 ) -> None:
-    """Print a line for each result: JSON, or `plain` with the warnings on standard error."""
+    """Print a line for each result: JSON, or `plain` with the warnings on standard
+    error."""
     for result in results:
         if as_json:
             print(json.dumps(result.to_json(), ensure_ascii=False))
@@ -77,7 +82,8 @@ def _print(
 
 
 def _blocks() -> Iterator[list[str]]:
-    """Yield lines of standard input, many at a time from a file or pipe, one by one where a person types."""
+    """Yield lines of standard input, many at a time from a file or pipe, one by one
+    where a person types."""
     # in the C locale, Python would take any bytes
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")

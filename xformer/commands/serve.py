@@ -1,4 +1,5 @@
-"""Serve the engine over HTTP, without the page: in this process, or in replicas of Ray Serve on any number of hosts."""
+"""Serve the engine over HTTP, without the page: in this process, or in replicas of Ray
+Serve on any number of hosts."""
 
 import argparse
 import re
@@ -140,7 +141,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def replicas(text: str | None) -> tuple[int, int]:
-    """Read MIN:MAX, or one number for both; 0, 0 where nothing is given. Raises UserError."""
+    """Read MIN:MAX, or one number for both; 0, 0 where nothing is given. Raises
+    UserError."""
     if not text:
         return 0, 0
     found = re.fullmatch(r"([0-9]{1,4})(?::([0-9]{1,4}))?", text)

@@ -36,8 +36,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def push(args: argparse.Namespace) -> None:
-    """Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, made if it is
-    not there. Needs HF_TOKEN, or a login by “hf auth login”."""
+    """Upload what the page needs, checkpoints included, as one commit to a Space of the
+    Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth
+    login”."""
     from xformer.hub import space
 
     print(

@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def tree_lines(tree: BeamTree) -> str:
-    """Write a beam's tree as text: a step a paragraph, in it a branch a line with all that it says."""
+    """Write a beam's tree as text: a step a paragraph, in it a branch a line with all
+    that it says."""
     lines = []
     said = list[str]()
     step = -1

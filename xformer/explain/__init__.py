@@ -1,4 +1,6 @@
-"""Questions to a pass of the model: maps, head roles, alignment, positions, attributions.
+"""Questions to a pass of the model: maps, head roles, alignment, positions,
+attributions.
 
-Most modules need numpy only; those that run the model, such as `passes` and `attribution`, need torch.
+Most modules need numpy only; those that run the model, such as `passes` and
+`attribution`, need torch.
 """

@@ -1,6 +1,8 @@
-"""Measure how well cross-attention heads align words: alignment error rate against pairs aligned by hand. No torch.
+"""Measure how well cross-attention heads align words: alignment error rate against
+pairs aligned by hand. No torch.
 
-Och and Ney (2003), "A systematic comparison of various statistical alignment models", Computational Linguistics 29(1).
+Och and Ney (2003), "A systematic comparison of various statistical alignment models",
+Computational Linguistics 29(1).
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Gold:
         return split(self.spanish)
 
     def turned(self) -> Gold:
-        """The pair as a model from Spanish into English reads it: its sides exchanged."""
+        """The pair as a model from Spanish into English reads it: its sides
+        exchanged."""
         sure, possible = (
             frozenset((j, i) for i, j in links) for links in (self.sure, self.possible)
         )
@@ -52,7 +55,8 @@ class Gold:
 
 
 def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
-    """Group pieces into words (text, indices of the pieces), without </s>; a lone "▁" belongs to the mark after it.
+    """Group pieces into words (text, indices of the pieces), without </s>; a lone "▁"
+    belongs to the mark after it.
 
     >>> grouped(["▁gat", "o", "s", "▁", "...", "</s>"])
     [('gatos', [0, 1, 2]), ('...', [3, 4])]
@@ -70,7 +74,8 @@ def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Split a sentence into words by the rule of `grouped`, with a piece for every character.
+    """Split a sentence into words by the rule of `grouped`, with a piece for every
+    character.
 
     >>> split("¿Dónde está?")
     ('¿', 'Dónde', 'está', '?')
@@ -82,15 +87,18 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def read_gold(path: Path = GOLD["en"]) -> list[Gold]:
-    """Read pairs aligned by hand: English TAB Spanish TAB links; `i-j` is a sure link, `i?j` a possible one.
+    """Read pairs aligned by hand: English TAB Spanish TAB links; `i-j` is a sure link,
+    `i?j` a possible one.
 
-    i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. Raises
-    FileNotFoundError, or ValueError naming the first line that is wrong.
+    i counts the words of the English and j those of the Spanish, as `split` makes them,
+    from 0. Raises FileNotFoundError, or ValueError naming the first line that is wrong.
 
-    In the files that ship, a word has a sure link to its translation. Words without a translation of their own
-    (subjects left out, articles, "do", particles of verbs, "¿" with "?") have a possible link to the word that carries
-    their meaning. Every word that a model writes has a link and at most one sure link, so that a head could reach an
-    error of 0. The sentences have no apostrophes: like all punctuation they are words, and "don't" would be three.
+    In the files that ship, a word has a sure link to its translation. Words without a
+    translation of their own (subjects left out, articles, "do", particles of verbs, "¿"
+    with "?") have a possible link to the word that carries their meaning. Every word
+    that a model writes has a link and at most one sure link, so that a head could reach
+    an error of 0. The sentences have no apostrophes: like all punctuation they are
+    words, and "don't" would be three.
     """
     with refusing(
         UnicodeDecodeError,
@@ -147,10 +155,12 @@ def _read_pair(line: str, where: str) -> Gold:
 def alignment(
     attention: np.ndarray, source: Sequence[str], predicted: Sequence[str]
 ) -> frozenset[Link]:
-    """Link each target word with the source word that a head looks at most: (source word, target word).
+    """Link each target word with the source word that a head looks at most: (source
+    word, target word).
 
-    attention (T, S), as in a `Trace`: row t stands for the piece `predicted[t]`. Pieces are joined into words by
-    `by_words`; </s> is left out on both sides, even if a row looks at nothing else.
+    attention (T, S), as in a `Trace`: row t stands for the piece `predicted[t]`. Pieces
+    are joined into words by `by_words`; </s> is left out on both sides, even if a row
+    looks at nothing else.
     """
     queries, keys = (
         [group for _, group in grouped(pieces)] for pieces in (predicted, source)
@@ -163,8 +173,9 @@ def linked(
     queries: Sequence[Sequence[int]],
     keys: Sequence[Sequence[int]],
 ) -> frozenset[Link]:
-    """Link each part of a target, `queries`, with the part of the source, `keys`, that a map (T, S) looks at most; the
-    parts are lists of pieces, and an empty one has no link."""
+    """Link each part of a target, `queries`, with the part of the source, `keys`, that
+    a map (T, S) looks at most; the parts are lists of pieces, and an empty one has no
+    link."""
     asking, seen = (
         [i for i, group in enumerate(parts) if group] for parts in (queries, keys)
     )
@@ -179,9 +190,11 @@ def alignment_error_rate(
     sure: Set[tuple[int, ...]],
     possible: Set[tuple[int, ...]],
 ) -> float:
-    """Compute 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure links S and possible links P, which include S.
+    """Compute 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure links S and
+    possible links P, which include S.
 
-    0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError if S is not in P, or A and S are empty.
+    0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError if S is not
+    in P, or A and S are empty.
     """
     if not sure <= possible:
         raise ValueError(
@@ -195,16 +208,19 @@ def alignment_error_rate(
 
 
 def reading(errors: tuple[float, float] | None) -> str:
-    """Name the reading in which a head aligns better, one of READINGS, by its error rates; the first if unknown."""
+    """Name the reading in which a head aligns better, one of READINGS, by its error
+    rates; the first if unknown."""
     return READINGS[0] if errors is None or errors[0] <= errors[1] else READINGS[1]
 
 
 def given_heads(
     info: ModelInfo, errors_of: Callable[[Head], tuple[float, float] | None]
 ) -> frozenset[Head]:
-    """List the cross-attention heads that align the piece they were given better than the piece they predict.
+    """List the cross-attention heads that align the piece they were given better than
+    the piece they predict.
 
-    errors_of: returns the error rates of a head in both readings, or None if they were not measured.
+    errors_of: returns the error rates of a head in both readings, or None if they were
+    not measured.
     """
     return frozenset(
         head
@@ -216,12 +232,15 @@ def given_heads(
 def head_scores(
     traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted"
 ) -> np.ndarray:
-    """Compute the alignment error rate of every cross-attention head: float64 (layers, heads).
+    """Compute the alignment error rate of every cross-attention head: float64 (layers,
+    heads).
 
-    traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted over the whole set, not averaged
-    sentence by sentence. reading: whether a row stands for the piece that its position predicts or for the piece that
-    it was given; some heads align the latter (Chen et al. (2020), "Accurate Word Alignment Induction from Neural
-    Machine Translation"). Raises ValueError if the pieces of a trace do not make the words of its pair.
+    traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted
+    over the whole set, not averaged sentence by sentence. reading: whether a row stands
+    for the piece that its position predicts or for the piece that it was given; some
+    heads align the latter (Chen et al. (2020), "Accurate Word Alignment Induction from
+    Neural Machine Translation"). Raises ValueError if the pieces of a trace do not make
+    the words of its pair.
     """
     if len(traces) != len(gold) or not gold:
         raise ValueError(

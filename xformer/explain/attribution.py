@@ -1,4 +1,5 @@
-"""Attribute a classifier's verdict to words: leave out each in turn, and compare with the attention that it got."""
+"""Attribute a classifier's verdict to words: leave out each in turn, and compare with
+the attention that it got."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -18,9 +19,11 @@ BATCH_PIECES = 1536  # in a batch; more do not fit the caches of a CPU
 def word_groups(
     row: Sequence[int], pieces: Sequence[str], cut: int | None = None
 ) -> list[list[int]]:
-    """Group a row of pieces into words, as lists of positions; BOS and EOS are no words.
+    """Group a row of pieces into words, as lists of positions; BOS and EOS are no
+    words.
 
-    cut: position of the first piece after the place where pieces were left out. No word spans it.
+    cut: position of the first piece after the place where pieces were left out. No word
+    spans it.
     """
     at = len(pieces) if cut is None else cut
     after = [[at + i for i in group] for group in words(pieces[at:])]
@@ -32,13 +35,15 @@ def word_groups(
 
 
 def without(row: Sequence[int], group: Sequence[int]) -> list[int]:
-    """Replace a word in a row by UNK, with which training hid pieces too; all other pieces keep their places."""
+    """Replace a word in a row by UNK, with which training hid pieces too; all other
+    pieces keep their places."""
     left_out = set(group)
     return [UNK if i in left_out else piece for i, piece in enumerate(row)]
 
 
 def halves() -> bool:
-    """Whether this CPU has bfloat16 instructions, with which it multiplies faster than in float32."""
+    """Whether this CPU has bfloat16 instructions, with which it multiplies faster than
+    in float32."""
     # PyTorch 2.8 has none
     able: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
@@ -51,15 +56,18 @@ def read_without(
     groups: Sequence[Sequence[int]],
     progress: Callable[[int], object] | None = None,
 ) -> Tensor:
-    """Compute logits [1 + W, C] of a row as it is and without each of W groups of pieces, in order.
+    """Compute logits [1 + W, C] of a row as it is and without each of W groups of
+    pieces, in order.
 
-    The result is that of reading [row, *(without(row, group) for group in groups)], in about half the time: under a
-    causal mask, the states before the first piece left out are those of the whole row. `progress` is called with the
-    number of rows newly read. Raises ValueError for a model whose mask is not causal.
+    The result is that of reading [row, *(without(row, group) for group in groups)], in
+    about half the time: under a causal mask, the states before the first piece left out
+    are those of the whole row. `progress` is called with the number of rows newly read.
+    Raises ValueError for a model whose mask is not causal.
 
-    If the CPU has bfloat16 instructions, attention and feed-forward multiply in bfloat16, as in training, and residuals
-    are summed in float32. On 50 texts whose words had effects of up to 4.7 nats, this changed the shipped model's
-    effects by at most 0.011.
+    If the CPU has bfloat16 instructions, attention and feed-forward multiply in
+    bfloat16, as in training, and residuals are summed in float32. On 50 texts whose
+    words had effects of up to 4.7 nats, this changed the shipped model's effects by at
+    most 0.011.
     """
     if not model.config.causal:
         raise ValueError(
@@ -106,13 +114,15 @@ def read_without(
 
 
 def log_odds(logits: Tensor, label: int) -> Tensor:
-    """Compute log(p / (1 - p)) [...] for one label's probability p, in nats. logits [..., C]: over the temperature."""
+    """Compute log(p / (1 - p)) [...] for one label's probability p, in nats. logits
+    [..., C]: over the temperature."""
     others = torch.cat((logits[..., :label], logits[..., label + 1 :]), dim=-1)
     return logits[..., label] - others.logsumexp(dim=-1)
 
 
 class Look(NamedTuple):
-    """One pass over a row of S pieces, and the share of attention that each piece got."""
+    """One pass over a row of S pieces, and the share of attention that each piece
+    got."""
 
     logits: Tensor  # [C], not yet divided by the temperature
     pooling: np.ndarray  # (S,), weights of the pooling; sum to 1
@@ -122,10 +132,11 @@ class Look(NamedTuple):
 
 @torch.inference_mode()
 def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
-    """Read a row once, and measure how much the pooling and each head looked at each piece.
+    """Read a row once, and measure how much the pooling and each head looked at each
+    piece.
 
-    A head's shares are the mean of its map's rows, each weighted with the pooling's weight of its position: rows that
-    hardly reach the verdict hardly count.
+    A head's shares are the mean of its map's rows, each weighted with the pooling's
+    weight of its position: rows that hardly reach the verdict hardly count.
     """
     trace = Trace()
     reading = model(torch.tensor([row], device=model.embedding.weight.device), trace)
@@ -149,11 +160,13 @@ def maximum(
     groups: Sequence[Sequence[int]],
     label: str,
 ) -> Maximum:
-    """Take a maximum over a text's pieces apart: each word's largest number in each dimension, and the weight of the
-    dimension in the log-odds of a label against the likeliest other one.
+    """Take a maximum over a text's pieces apart: each word's largest number in each
+    dimension, and the weight of the dimension in the log-odds of a label against the
+    likeliest other one.
 
-    spelled, groups: the words of the text, and the positions of their pieces. With two labels, the numbers that the
-    dimensions add and the bias sum to the log-odds of the label.
+    spelled, groups: the words of the text, and the positions of their pieces. With two
+    labels, the numbers that the dimensions add and the bias sum to the log-odds of the
+    label.
     """
     labels = model.config.labels
     of = labels.index(label)

@@ -1,4 +1,5 @@
-"""Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4 and table 1)."""
+"""Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4
+and table 1)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,10 +19,12 @@ RUNS = 5  # timed runs of each layer, after one to warm up
 
 @torch.inference_mode()
 def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
-    """Measure how long `recurrent.GRU`, PyTorch's GRU and one layer of self-attention take to read a sequence.
+    """Measure how long `recurrent.GRU`, PyTorch's GRU and one layer of self-attention
+    take to read a sequence.
 
-    The GRUs read in one direction, the attention has eight heads; all are WIDTH wide. Their weights are random, since
-    the values do not change the time. pause: called between measurements.
+    The GRUs read in one direction, the attention has eight heads; all are WIDTH wide.
+    Their weights are random, since the values do not change the time. pause: called
+    between measurements.
     """
     with Seeded(0) as drawn:
         gru = GRU(WIDTH, WIDTH).eval()

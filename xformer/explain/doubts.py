@@ -1,4 +1,5 @@
-"""Reasons to doubt a translation: the text may not be English, or no sentence, the model was unsure, or lost a part."""
+"""Reasons to doubt a translation: the text may not be English, or no sentence, the
+model was unsure, or lost a part."""
 
 import json
 import re
@@ -20,12 +21,13 @@ SHORT = {
 }
 ENGLISH = SHORT["en"]
 SPANISH = SHORT["es"]
-# Measured with en-es: what is marked of 2,003 sentences of dev and 997 of FLORES-200 dev (lost ones: of 500 and 400),
-# and of lists of twenty texts, the first written to choose the limit by, the last when it was chosen.
-# More than half of the words spelled, two at least: 2 and 0; of gibberish 19 and 17.
-# Signs of program code: 0 and 0; of lines of code 18, 15 and 13 (not “import os”).
-# Fewer sentences than the text: 0 and 0; of 140 texts of 3 to 6 sentences 29 of the 30 that lost one, and 7 others.
-# With es-en, of 300 and 150: 0 and 0.
+# Measured with en-es: what is marked of 2,003 sentences of dev and 997 of FLORES-200
+# dev (lost ones: of 500 and 400), and of lists of twenty texts, the first written to
+# choose the limit by, the last when it was chosen. More than half of the words spelled,
+# two at least: 2 and 0; of gibberish 19 and 17. Signs of program code: 0 and 0; of
+# lines of code 18, 15 and 13 (not “import os”). Fewer sentences than the text: 0 and 0;
+# of 140 texts of 3 to 6 sentences 29 of the 30 that lost one, and 7 others. With es-en,
+# of 300 and 150: 0 and 0.
 SPELLED = 2  # characters of a word to a piece of it, at most, where it is spelled
 # of a vocabulary that is measured: a small one spells words that the model knows
 LEAST_PIECES = 8_000
@@ -33,7 +35,8 @@ CODE = re.compile(
     r"""[{};_\\|`#&=]|</|/>|<<|->|<\w+(?:\.h)?>|\w\(|\w\[|\(["']|["']\)|\):|://| --?[a-z]"""
 )
 MOST_CODE = 0.03  # signs of program code, CODE, to a character, at most, in sentences
-# What ends a sentence: no point after one letter (“U.S.”, “a.m.”) or these, unless the text ends there.
+# What ends a sentence: no point after one letter (“U.S.”, “a.m.”) or these, unless the
+# text ends there.
 SHORTENED = (
     "Mr", "Mrs", "Ms", "Dr", "St", "Jr", "Sr", "Sra", "Srta", "Ud", "Uds", "EE", "UU",
 )  # fmt: skip
@@ -50,7 +53,8 @@ def sureness(log_probs: Sequence[float]) -> float:
 
 
 def looks_like(text: str, language: str) -> bool:
-    """Tell whether a text has more short words of a language, "en" or "es", than of the other of the two.
+    """Tell whether a text has more short words of a language, "en" or "es", than of the
+    other of the two.
 
     >>> [looks_like(text, "es") for text in ("¿Dónde está el libro?", "Where is Los Angeles?")]
     [True, False]
@@ -60,8 +64,9 @@ def looks_like(text: str, language: str) -> bool:
 
 
 def looks_foreign(text: str, language: str = "en") -> bool:
-    """Tell whether a text has more short words of Spanish than of English, or six words and hardly a short English one;
-    for the language "es", the other way round; of other languages it says nothing.
+    """Tell whether a text has more short words of Spanish than of English, or six words
+    and hardly a short English one; for the language "es", the other way round; of other
+    languages it says nothing.
 
     >>> looks_foreign("Ich habe keine Ahnung, wo er heute wohnt."), looks_foreign("Good students study hard.")
     (True, False)
@@ -82,7 +87,8 @@ def _short(found: Sequence[str], language: str) -> tuple[int, int]:
 
 
 def spelled(pieces: Sequence[str]) -> tuple[int, int]:
-    """Count the words of a text that are spelled, as the vocabulary has nothing longer for them, and all its words.
+    """Count the words of a text that are spelled, as the vocabulary has nothing longer
+    for them, and all its words.
 
     >>> spelled(["▁", "a", "s", "d", "f", "▁house", "."])
     (1, 2)
@@ -98,7 +104,8 @@ def spelled(pieces: Sequence[str]) -> tuple[int, int]:
 
 
 def signs_of_code(text: str) -> int:
-    """Count the signs of program code in a text; 0 where it has as few as sentences have.
+    """Count the signs of program code in a text; 0 where it has as few as sentences
+    have.
 
     >>> signs_of_code("if (x == null) { return 0; }"), signs_of_code("He said [sic] that he had met the others in May.")
     (5, 0)
@@ -117,7 +124,8 @@ def sentences(text: str) -> int:
 
 
 def no_sentence(text: str, pieces: Sequence[str]) -> list[Message]:
-    """Say that a text is program code, or that most of its words are spelled in `pieces`; of a sentence nothing."""
+    """Say that a text is program code, or that most of its words are spelled in
+    `pieces`; of a sentence nothing."""
     if count := signs_of_code(text):
         return [Message.of("warning_code", count=count)]
     count, every = spelled(pieces)
@@ -129,7 +137,8 @@ def no_sentence(text: str, pieces: Sequence[str]) -> list[Message]:
 
 
 def lost(text: str, translation: str) -> list[Message]:
-    """Say that a translation has fewer sentences than its text; nothing where it has as many."""
+    """Say that a translation has fewer sentences than its text; nothing where it has as
+    many."""
     count = sentences(text)
     left = sentences(translation)
     return (

@@ -17,7 +17,8 @@ FIRST = Head("cross", 1, 1)
 
 
 def check(path: Path) -> None:
-    """Raise UserError for a path to which no trace can be written; call it before anything is computed."""
+    """Raise UserError for a path to which no trace can be written; call it before
+    anything is computed."""
     if path.suffix not in FORMATS:
         raise UserError(
             f"The file {path} is of an unknown kind; end its name with one of {', '.join(FORMATS)}."
@@ -36,10 +37,11 @@ def encode(
     language: Language = ENGLISH,
     given: Collection[Head] = (),
 ) -> bytes:
-    """Write a trace as the content of a file of the kind `suffix`. Raises UserError for an unknown kind.
+    """Write a trace as the content of a file of the kind `suffix`. Raises UserError for
+    an unknown kind.
 
-    start: the head on which a page opens; language: of its texts; given: the heads whose rows are labelled with the
-    piece that they were given.
+    start: the head on which a page opens; language: of its texts; given: the heads
+    whose rows are labelled with the piece that they were given.
     """
     if suffix == ".json":
         return json.dumps(as_json(trace, info), ensure_ascii=False).encode()
@@ -67,7 +69,8 @@ def encode(
 
 
 def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
-    """All data of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
+    """All data of a trace: token lists, log-probabilities, arrays as nested lists, and
+    the checkpoint's identity."""
     return {
         "checkpoint": {"name": info.name, "identity": info.identity},
         "source": list(trace.source),

@@ -1,8 +1,10 @@
-"""Gradients of an untrained transformer by depth, which show why post-norm needs a warm-up.
+"""Gradients of an untrained transformer by depth, which show why post-norm needs a
+warm-up.
 
-Xiong et al., "On Layer Normalization in the Transformer Architecture" (2020), section 3 and figure 3: with post-norm
-the gradients near the output are large at the beginning, so that a high learning rate ruins the weights; with pre-norm
-they are about the same at all depths.
+Xiong et al., "On Layer Normalization in the Transformer Architecture" (2020), section 3
+and figure 3: with post-norm the gradients near the output are large at the beginning,
+so that a high learning rate ruins the weights; with pre-norm they are about the same at
+all depths.
 """
 
 import torch
@@ -19,7 +21,8 @@ SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 
 
 def untrained(layers: int, width: int, norm: str) -> Config:
-    """The configuration of a transformer whose gradients are compared. Raises ValueError for an impossible shape."""
+    """The configuration of a transformer whose gradients are compared. Raises
+    ValueError for an impossible shape."""
     return Config(
         vocab_size=1000,
         d_model=width,
@@ -31,8 +34,9 @@ def untrained(layers: int, width: int, norm: str) -> Config:
 
 
 def gradients_at_the_beginning(config: Config, seed: int = 0) -> list[SublayerGradient]:
-    """Draw random weights and sentences, run one backward pass, and return the gradient's norm for the weights of each
-    sub-layer, encoder first, from the input to the output.
+    """Draw random weights and sentences, run one backward pass, and return the
+    gradient's norm for the weights of each sub-layer, encoder first, from the input to
+    the output.
 
     There is no dropout. The loss is the mean cross-entropy of the target pieces.
     """

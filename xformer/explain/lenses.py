@@ -1,7 +1,8 @@
-"""Read a translation model at intermediate points: after each layer of encoder or decoder, and at each given piece.
+"""Read a translation model at intermediate points: after each layer of encoder or
+decoder, and at each given piece.
 
-Functions of a model, its tokenizer and tokens, as in `passes.py`. Axes as in `model.py`, with N encoder and M decoder
-layers.
+Functions of a model, its tokenizer and tokens, as in `passes.py`. Axes as in
+`model.py`, with N encoder and M decoder layers.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,8 @@ LIKELIEST = 10  # pieces that are listed for each step
 
 
 def encoder_states(model: Transformer, source: Tensor) -> Tensor:
-    """Encode source [1, S] -> [N + 1, S, D]: the encoder's output if it ended after 0 to N layers."""
+    """Encode source [1, S] -> [N + 1, S, D]: the encoder's output if it ended after 0
+    to N layers."""
     mask = padding_mask(source)
     x = model.embedding(source)
     states = [x]
@@ -40,9 +42,11 @@ def translate_by_layer(
     options: Options | None = None,
     max_length: int | None = None,
 ) -> list[Hypothesis]:
-    """Translate from the encoder's state after 0 to N layers, all in one batch; the last is the model's translation.
+    """Translate from the encoder's state after 0 to N layers, all in one batch; the
+    last is the model's translation.
 
-    source: pieces without EOS. max_length: the most target pieces, EOS included. DecoderLens, Langedijk et al. 2023.
+    source: pieces without EOS. max_length: the most target pieces, EOS included.
+    DecoderLens, Langedijk et al. 2023.
     """
     tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
     memory = encoder_states(model, tokens)
@@ -63,9 +67,11 @@ def translate_by_layer(
 def decoder_readings(
     model: Transformer, tokenizer: Tokenizer, pair: Pair
 ) -> DecoderReadings:
-    """Read the decoder's state after 0 to M layers by the output embedding, at each step of a teacher-forced pass.
+    """Read the decoder's state after 0 to M layers by the output embedding, at each
+    step of a teacher-forced pass.
 
-    The logit lens (nostalgebraist 2020; Belrose et al. 2023, section 2), here for a decoder with cross-attention.
+    The logit lens (nostalgebraist 2020; Belrose et al. 2023, section 2), here for a
+    decoder with cross-attention.
     """
     done = [*steps(model, pair, "decoder")]
     states = [done[0].state, *(one.after for one in done if one.name == "feed_forward")]
@@ -90,7 +96,8 @@ def decoder_readings(
 def teacher_forcing(
     model: Translator, tokenizer: Tokenizer, pair: Pair, smoothing: float = 0.1
 ) -> Forced:
-    """Answer `results.Force`; smoothing as in Vaswani et al. (2017), section 5.4. Raises UserError for a wrong one."""
+    """Answer `results.Force`; smoothing as in Vaswani et al. (2017), section 5.4.
+    Raises UserError for a wrong one."""
     if not 0 <= smoothing < 1:
         raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
     device = model.embedding.weight.device

@@ -1,7 +1,8 @@
-"""Combine attention maps: by words, over heads and layers, without their sinks. Numpy in, numpy out.
+"""Combine attention maps: by words, over heads and layers, without their sinks. Numpy
+in, numpy out.
 
-A map is (queries, keys) or has more axes before these two. Its rows sum to 1, and so do the rows of every result; only
-`hide` can leave a row empty.
+A map is (queries, keys) or has more axes before these two. Its rows sum to 1, and so do
+the rows of every result; only `hide` can leave a row empty.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ RULES = ("mean", "max")
 
 
 def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
-    """Join pieces into words: maps (…, pieces, pieces) -> (…, words, words). queries, keys: pieces of each word.
+    """Join pieces into words: maps (…, pieces, pieces) -> (…, words, words). queries,
+    keys: pieces of each word.
 
     A word's columns are summed and its rows averaged, so rows still sum to 1.
     """
@@ -24,16 +26,19 @@ def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
 
 
 def weigh(maps: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    """Weigh maps (…, queries, keys) by the norms (…, keys) of the transformed value vectors, and renormalise the rows.
+    """Weigh maps (…, queries, keys) by the norms (…, keys) of the transformed value
+    vectors, and renormalise the rows.
 
-    Kobayashi et al. (2020) take the norm of the vector that each position adds; here it is divided by their sum.
+    Kobayashi et al. (2020) take the norm of the vector that each position adds; here it
+    is divided by their sum.
     """
     weighed = maps * norms[..., None, :]
     return weighed / weighed.sum(axis=-1, keepdims=True)
 
 
 def combine(maps: np.ndarray, rule: str) -> np.ndarray:
-    """Combine maps (heads, queries, keys) into one (queries, keys): the mean, or the maximum with rows renormalised.
+    """Combine maps (heads, queries, keys) into one (queries, keys): the mean, or the
+    maximum with rows renormalised.
 
     Raises ValueError for an unknown rule or no head.
     """
@@ -48,10 +53,12 @@ def combine(maps: np.ndarray, rule: str) -> np.ndarray:
 
 
 def rollout(layers: np.ndarray) -> np.ndarray:
-    """Compute attention rollout through a stack of self-attention (Abnar and Zuidema 2020).
+    """Compute attention rollout through a stack of self-attention (Abnar and Zuidema
+    2020).
 
-    layers (layers, heads, n, n) -> (n, n): the product over the layers, first to last, of half the mean over heads and
-    half the identity, which stands for the residual connection. Row q is the share of each input in position q.
+    layers (layers, heads, n, n) -> (n, n): the product over the layers, first to last,
+    of half the mean over heads and half the identity, which stands for the residual
+    connection. Row q is the share of each input in position q.
     """
     size = layers.shape[-1]
     through = np.eye(size, dtype=layers.dtype)
@@ -61,7 +68,8 @@ def rollout(layers: np.ndarray) -> np.ndarray:
 
 
 def cross_rollout(cross: np.ndarray, encoder: np.ndarray) -> np.ndarray:
-    """Trace a layer's cross-attention (heads, T, S) to the input pieces through the encoder (layers, heads, S, S).
+    """Trace a layer's cross-attention (heads, T, S) to the input pieces through the
+    encoder (layers, heads, S, S).
 
     -> (T, S): the mean over heads times the encoder's rollout.
     """
@@ -69,26 +77,30 @@ def cross_rollout(cross: np.ndarray, encoder: np.ndarray) -> np.ndarray:
 
 
 def distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Measure how far two sets of maps (…, queries, keys) are apart -> (…): 0 if equal, 1 if no key is common.
+    """Measure how far two sets of maps (…, queries, keys) are apart -> (…): 0 if equal,
+    1 if no key is common.
 
-    The total variation distance, half the sum of |p - q|, averaged over the queries: the share of attention that has
-    moved to another key.
+    The total variation distance, half the sum of |p - q|, averaged over the queries:
+    the share of attention that has moved to another key.
     """
     return 0.5 * np.abs(first - second).sum(axis=-1).mean(axis=-1)
 
 
 def mass(maps: np.ndarray, keys: Sequence[int]) -> float:
-    """Measure the share (0 to 1) of all attention in maps (…, queries, keys) that lies on some keys."""
+    """Measure the share (0 to 1) of all attention in maps (…, queries, keys) that lies
+    on some keys."""
     if not len(keys):
         return 0.0
     return float(maps[..., list(keys)].sum(axis=-1).mean())
 
 
 def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
-    """Hide some keys: their columns become 0, and rows are renormalised over the other keys.
+    """Hide some keys: their columns become 0, and rows are renormalised over the other
+    keys.
 
-    A row whose attention lies on hidden keys alone becomes 0 throughout. Call `by_words` before: an empty row of one
-    piece would otherwise drag the sum of its word's row below 1.
+    A row whose attention lies on hidden keys alone becomes 0 throughout. Call
+    `by_words` before: an empty row of one piece would otherwise drag the sum of its
+    word's row below 1.
     """
     shown = maps.copy()
     shown[..., list(keys)] = 0
@@ -97,7 +109,8 @@ def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
 
 
 def sinks(pieces: Sequence[str]) -> list[int]:
-    """Find attention sinks, where attention rests when a head has nothing to do: <s>, </s> and full stops.
+    """Find attention sinks, where attention rests when a head has nothing to do: <s>,
+    </s> and full stops.
 
     Each is a word of its own.
     """

@@ -1,5 +1,6 @@
-"""Map words by their states after each layer: in the plane in which these differ most, and by what is nearest to one;
-and measure what an attention layer makes of its inputs in another order.
+"""Map words by their states after each layer: in the plane in which these differ most,
+and by what is nearest to one; and measure what an attention layer makes of its inputs
+in another order.
 
 Axes as in `model.py`, with N layers, P words. Nothing about a request is kept.
 """
@@ -35,8 +36,8 @@ SENTENCES = (220, 2_000)  # of which maps are offered
 def shipped(
     model: Transformer, tokenizer: Tokenizer, stack: str, count: int
 ) -> list[Pair]:
-    """The first pairs of assets/meanings.tsv, but for those too long for the model. Raises UserError where it is for
-    another language, or would take too much memory."""
+    """The first pairs of assets/meanings.tsv, but for those too long for the model.
+    Raises UserError where it is for another language, or would take too much memory."""
     config = model.config
     lines = (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()[:count]
     reads = SIDES.get(config.source)
@@ -64,8 +65,8 @@ def shipped(
 
 @torch.inference_mode()
 def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tensor:
-    """The states [N + 1, B, L, D] of B pairs before all layers and after each, in the decoder after its
-    cross-attention, as the stack's last normalisation reads them."""
+    """The states [N + 1, B, L, D] of B pairs before all layers and after each, in the
+    decoder after its cross-attention, as the stack's last normalisation reads them."""
     source, given = (
         pad(rows, model.embedding.weight.device)
         for rows in ([pair.source for pair in pairs], [pair.given for pair in pairs])
@@ -89,7 +90,8 @@ def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tenso
 
 
 class Meanings:
-    """The words of sentences with their states after 0 to N layers of a stack, a word's the mean of its pieces'."""
+    """The words of sentences with their states after 0 to N layers of a stack, a word's
+    the mean of its pieces'."""
 
     def __init__(
         self,
@@ -101,8 +103,9 @@ class Meanings:
         tell: Callable[[int, int], object] | None = None,
         by_piece: bool = False,
     ) -> None:
-        """pairs: of which the decoder reads the targets. pause: called between batches. tell: told of the pairs that
-        are read, and of all. by_piece: all pieces but the last, </s>, stand in the place of words."""
+        """pairs: of which the decoder reads the targets. pause: called between batches.
+        tell: told of the pairs that are read, and of all. by_piece: all pieces but the
+        last, </s>, stand in the place of words."""
         self.sentences = list[tuple[str, ...]]()
         places = list[tuple[int, int]]()
         found = list[Tensor]()
@@ -153,8 +156,9 @@ class Meanings:
         self._planes: dict[int, tuple[Tensor, tuple[float, float]]] = {}
 
     def plane(self, layer: int) -> tuple[Tensor, tuple[float, float]]:
-        """The two directions [D, 2] in which the states after a layer vary most, and their shares of all variance: PCA,
-        by eigenvectors of the covariance, each turned so that its largest number is positive."""
+        """The two directions [D, 2] in which the states after a layer vary most, and
+        their shares of all variance: PCA, by eigenvectors of the covariance, each
+        turned so that its largest number is positive."""
         if layer not in self._planes:
             x = (self.states[layer].float() - self.mean[layer]).double()
             values, vectors = torch.linalg.eigh(x.T @ x)
@@ -167,9 +171,10 @@ class Meanings:
     def nearest(
         self, state: Tensor, layer: int, sentence: tuple[str, ...], count: int
     ) -> list[tuple[int, float]]:
-        """The words whose states after a layer have the greatest cosines with a state [D], at most one of each other
-        sentence, by their places. From each state the mean of all is taken: it is large, and says nothing of a single
-        word (Ethayarajh 2019)."""
+        """The words whose states after a layer have the greatest cosines with a state
+        [D], at most one of each other sentence, by their places. From each state the
+        mean of all is taken: it is large, and says nothing of a single word (Ethayarajh
+        2019)."""
         known, asked = (
             one.float() - self.mean[layer, 0] for one in (self.states[layer], state)
         )

@@ -1,4 +1,5 @@
-"""Compare two sentences that differ in a word or two: which words correspond. Numpy in, numpy out."""
+"""Compare two sentences that differ in a word or two: which words correspond. Numpy in,
+numpy out."""
 
 import difflib
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ import numpy as np
 
 
 class Place(NamedTuple):
-    """A word of one sentence and the word of the other that stands in its place; None if only one has a word."""
+    """A word of one sentence and the word of the other that stands in its place; None
+    if only one has a word."""
 
     first: int | None
     second: int | None
@@ -19,8 +21,8 @@ class Place(NamedTuple):
 def aligned(first: Sequence[str], second: Sequence[str]) -> list[Place]:
     """Lay two sentences beside each other, word by word, keeping the order of both.
 
-    The longest runs of common words stand opposite each other. The words between them are paired from the left; the
-    rest of the longer side has no partner.
+    The longest runs of common words stand opposite each other. The words between them
+    are paired from the left; the rest of the longer side has no partner.
 
     >>> aligned(["the", "cat", "sleeps"], ["the", "dogs", "of", "Tom", "sleeps"])[1:3]
     [Place(first=1, second=1, same=False), Place(first=None, second=2, same=False)]
@@ -42,9 +44,11 @@ def side_by_side(
     rows: Sequence[Place],
     columns: Sequence[Place],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lay two maps (queries, keys) on one grid (rows, columns): the first, the second, and second minus first.
+    """Lay two maps (queries, keys) on one grid (rows, columns): the first, the second,
+    and second minus first.
 
-    A cell is NaN if a sentence lacks one of its two words; the difference is NaN if either sentence does.
+    A cell is NaN if a sentence lacks one of its two words; the difference is NaN if
+    either sentence does.
     """
     grids = []
     for values, side in ((first, 0), (second, 1)):
@@ -59,7 +63,8 @@ def side_by_side(
 
 
 def label(place: Place, first: Sequence[str], second: Sequence[str]) -> str:
-    """Name a place: the common word, or both words with a slash between; a dash stands for a missing word."""
+    """Name a place: the common word, or both words with a slash between; a dash stands
+    for a missing word."""
     one = "–" if place.first is None else first[place.first]
     return (
         one

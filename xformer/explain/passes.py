@@ -1,7 +1,9 @@
-"""Run passes that show the inside of a model: all maps, all numbers of one head, words and heads left out.
+"""Run passes that show the inside of a model: all maps, all numbers of one head, words
+and heads left out.
 
-Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored on the model, so threads may
-share it. Long computations call `pause` between passes, so that other requests get their turn.
+Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored
+on the model, so threads may share it. Long computations call `pause` between passes, so
+that other requests get their turn.
 """
 
 from __future__ import annotations
@@ -76,9 +78,11 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change to a pass, heads switched off or other positions, with the tensors for it.
+    """A change to a pass, heads switched off or other positions, with the tensors for
+    it.
 
-    Two interventions are equal if they switch off the same heads and take the same positions.
+    Two interventions are equal if they switch off the same heads and take the same
+    positions.
     """
 
     off: frozenset[Head] = frozenset()
@@ -94,7 +98,8 @@ UNCHANGED = Intervention()
 def intervene(
     model: Transformer, off: Iterable[Head] = (), positions: Positions = OWN
 ) -> Intervention:
-    """Make the tensors for a pass without some heads and with other positions. Raises UserError."""
+    """Make the tensors for a pass without some heads and with other positions. Raises
+    UserError."""
     missing = frozenset(off)
     if not missing and positions == OWN:
         return UNCHANGED
@@ -108,7 +113,8 @@ def intervene(
 
 
 def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
-    """Make the positions [max_length, D] to add to the embeddings; None for the model's own."""
+    """Make the positions [max_length, D] to add to the embeddings; None for the model's
+    own."""
     config = model.config
     kind = positions.kind
     value = positions.value
@@ -148,7 +154,8 @@ def log_probs(
     recorded: Recording | None = None,
     change: Intervention = UNCHANGED,
 ) -> Tensor:
-    """Compute log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
+    """Compute log-probabilities [B, T] of the target of a pair after each of B sources,
+    in one teacher-forced pass.
 
     recorded: filled in by the pass.
     """
@@ -180,7 +187,8 @@ def trace_reader(
     row: Sequence[int],
     text: str,
 ) -> Trace:
-    """Record all attention maps of one pass of a model without a decoder over a row of pieces.
+    """Record all attention maps of one pass of a model without a decoder over a row of
+    pieces.
 
     text: from which the row was made. The decoder's stacks are empty.
     """
@@ -197,7 +205,8 @@ def _trace(
     text: str,
     values: tuple[float, ...] = (),
 ) -> Trace:
-    """The record of a pass over a pair; a stack that the model lacks has no layers in it."""
+    """The record of a pass over a pair; a stack that the model lacks has no layers in
+    it."""
     arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
@@ -229,7 +238,8 @@ def _trace(
 def cross_maps(
     model: Translator, pairs: Sequence[Pair], head: Head
 ) -> list[np.ndarray]:
-    """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
+    """Compute where a head of the cross-attention looks in passes over N pairs, as far
+    as its layer: (T, S) each."""
     use_threads(len(pairs))
     device = model.embedding.weight.device
     source = pad([pair.source for pair in pairs], device)
@@ -264,9 +274,10 @@ def align(
     given: bool = False,
     unit: str = pharaoh.UNITS[0],
 ) -> Iterator[frozenset[Link]]:
-    """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with the one that a head looks at
-    most; if `given`, its rows stand for the pieces they were given. Raises UserError, before the first is done, that
-    names the line of a pair with more pieces than the model has positions."""
+    """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with
+    the one that a head looks at most; if `given`, its rows stand for the pieces they
+    were given. Raises UserError, before the first is done, that names the line of a
+    pair with more pieces than the model has positions."""
     cut = [
         [tokenizer.encode(line, target=side == 1) for side, line in enumerate(pair)]
         for pair in pairs
@@ -324,7 +335,8 @@ def check_head(model: Transformer, head: Head) -> None:
 def walk(
     model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0
 ) -> Walk:
-    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
+    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much
+    padding."""
     check_head(model, head)
     config = model.config
     stack, layer, number = head
@@ -398,7 +410,8 @@ def walk(
 def begin(
     model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head
 ) -> tuple[Walk, dict[str, tuple[float, float]]]:
-    """Answer `results.Begin`. Raises UserError if there is no such head, or the model is too large to be made again."""
+    """Answer `results.Begin`. Raises UserError if there is no such head, or the model
+    is too large to be made again."""
     check_head(model, head)
     if model.parameter_count() > MOST_BEGUN:
         raise UserError(
@@ -425,7 +438,8 @@ def begin(
 
 @torch.inference_mode()
 def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> AdditiveWalk:
-    """Answer `results.WalkAdditive`, step by step as the model decodes. Raises UserError for another kind of model."""
+    """Answer `results.WalkAdditive`, step by step as the model decodes. Raises
+    UserError for another kind of model."""
     if not isinstance(model, RecurrentTranslator) or model.attention is None:
         raise UserError(
             "This model has no additive attention; ask one of the kind gru-attention."
@@ -455,7 +469,8 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
 def occlude(
     model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = lambda: None
 ) -> Occlusion:
-    """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few batches."""
+    """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few
+    batches."""
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
     without = [
@@ -486,7 +501,8 @@ def head_effects(
     pause: Pause = lambda: None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[HeadEffect]:
-    """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
+    """Answer `results.RankHeads`: the log-probability of the target with all heads,
+    minus that without each."""
     heads = Heads.without(model.config, [])
     every = [
         head
@@ -508,7 +524,8 @@ def head_effects(
 
 @torch.inference_mode()
 def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
-    """Compute one vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
+    """Compute one vector for each of N sources, (N, D): the mean of the encoder's
+    output over its pieces, EOS included.
 
     The encoder was trained for translation, not to compare sentences.
     """
@@ -539,7 +556,8 @@ def embedded(
 
 
 def blocks(model: nn.Module) -> list[Block]:
-    """List the boxes of a model, in the order of its parameters; each parameter is in one box."""
+    """List the boxes of a model, in the order of its parameters; each parameter is in
+    one box."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")

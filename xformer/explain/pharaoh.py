@@ -1,4 +1,5 @@
-"""Links between texts and translations for other programs: what they count, two directions joined. No torch."""
+"""Links between texts and translations for other programs: what they count, two
+directions joined. No torch."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -16,7 +17,8 @@ BESIDE = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[int]]:
     """Say of which pieces, </s> left out, each part of a text, one of UNITS, is made.
 
-    Words are those of the text as it is written: "..." is three, and may be one piece, which is of the first of them.
+    Words are those of the text as it is written: "..." is three, and may be one piece,
+    which is of the first of them.
 
     >>> parts("¿Qué? ...", ["▁¿", "Qu", "é", "?", "▁..."])
     [[0], [1, 2], [3], [4], [], []]
@@ -43,7 +45,8 @@ def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[i
             for i in token
             for _ in unicodedata.normalize("NFKC", letters[i].replace(WORD_START, ""))
         ]
-        # The characters of each piece; of one in several bytes the first counts. A piece is of the part it begins in.
+        # The characters of each piece; of one in several bytes the first counts. A
+        # piece is of the part it begins in.
         sizes = [
             int(piece[3] not in "89AB")
             if piece in BYTES
@@ -70,10 +73,13 @@ def _tokens(pieces: Sequence[str]) -> list[list[int]]:
 
 
 def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
-    """Join the links of a model with those of one of the other direction by grow-diag-final-and, both (source, target).
+    """Join the links of a model with those of one of the other direction by
+    grow-diag-final-and, both (source, target).
 
-    Koehn et al. (2005, IWSLT) after Och and Ney (2003): what both have; then neighbours, also across, that one has and
-    of which a word has no link yet; then what `there`, and after it `back`, has between two words that have none."""
+    Koehn et al. (2005, IWSLT) after Och and Ney (2003): what both have; then
+    neighbours, also across, that one has and of which a word has no link yet; then what
+    `there`, and after it `back`, has between two words that have none.
+    """
     union = sorted(there | back)
     kept = set(there & back)
     before = -1

@@ -1,7 +1,8 @@
-"""Properties of the sinusoidal positions of Vaswani et al. (2017), section 3.5. Numpy in, numpy out.
+"""Properties of the sinusoidal positions of Vaswani et al. (2017), section 3.5. Numpy
+in, numpy out.
 
-Tables are (length, d_model), equal to those of the model itself (`model.sinusoids`). Pair i is the dimensions 2i and
-2i + 1, a sine and a cosine that turn together.
+Tables are (length, d_model), equal to those of the model itself (`model.sinusoids`).
+Pair i is the dimensions 2i and 2i + 1, a sine and a cosine that turn together.
 """
 
 import random
@@ -13,7 +14,8 @@ from xformer.results import Message, UserError
 
 
 def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
-    """Compute the sinusoidal positions (length, d_model) from position `first` on, float32; d_model is even."""
+    """Compute the sinusoidal positions (length, d_model) from position `first` on,
+    float32; d_model is even."""
     places = np.arange(first, first + length, dtype=np.float64)[:, None]
     # (length, d_model / 2)
     angle = places * base ** (-np.arange(0, d_model, 2, dtype=np.float64) / d_model)
@@ -25,29 +27,35 @@ def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
 
 
 def wavelengths(d_model: int, base: float) -> np.ndarray:
-    """Wavelengths (d_model / 2,) of the pairs of dimensions, in positions: 2 pi base^(2i / d_model)."""
+    """Wavelengths (d_model / 2,) of the pairs of dimensions, in positions: 2 pi
+    base^(2i / d_model)."""
     return 2 * np.pi * base ** (np.arange(0, d_model, 2) / d_model)
 
 
 def dot_products(rows: np.ndarray) -> np.ndarray:
-    """Dot products (length,) of the first row with every row; entry n is that of any two positions n apart.
+    """Dot products (length,) of the first row with every row; entry n is that of any
+    two positions n apart.
 
-    They depend on the distance alone, since sin a sin b + cos a cos b = cos(a - b), and are d_model / 2 at distance 0.
+    They depend on the distance alone, since sin a sin b + cos a cos b = cos(a - b), and
+    are d_model / 2 at distance 0.
     """
     return rows @ rows[0]
 
 
 def rotation(steps: float, pair: int, d_model: int, base: float) -> np.ndarray:
-    """The rotation matrix (2, 2) that takes a pair of dimensions (sine, cosine) from any position p to p + steps.
+    """The rotation matrix (2, 2) that takes a pair of dimensions (sine, cosine) from
+    any position p to p + steps.
 
-    It depends on the steps and not on p, so a layer can learn to look a fixed number of positions ahead or back.
+    It depends on the steps and not on p, so a layer can learn to look a fixed number of
+    positions ahead or back.
     """
     angle = 2 * np.pi * steps / wavelengths(d_model, base)[pair]
     return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
 
 
 def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> float:
-    """The largest error over all positions p of a table when row p + steps is computed by rotating row p.
+    """The largest error over all positions p of a table when row p + steps is computed
+    by rotating row p.
 
     Raises ValueError if the table is not longer than `steps`.
     """
@@ -63,10 +71,12 @@ def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> floa
 def confusion(
     rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
 ) -> np.ndarray:
-    """Measure the share (0 to 1) of positions that are mistaken for others under Gaussian noise, for each of `noise`.
+    """Measure the share (0 to 1) of positions that are mistaken for others under
+    Gaussian noise, for each of `noise`.
 
-    A position is mistaken if its row, with noise added, is nearest to another row. noise: standard deviations in each
-    dimension. All of them scale the same draws, so the curve is smooth.
+    A position is mistaken if its row, with noise added, is nearest to another row.
+    noise: standard deviations in each dimension. All of them scale the same draws, so
+    the curve is smooth.
     """
     # All rows are equally long, so the nearest is the one with the largest dot product.
     drawn = np.random.default_rng(seed).standard_normal(
@@ -85,9 +95,11 @@ def confusion(
 
 
 def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
-    """Find the distance, beyond the first minimum of similarity, at which two positions are most alike again.
+    """Find the distance, beyond the first minimum of similarity, at which two positions
+    are most alike again.
 
-    -> that distance and the cosine similarity there; None if similarity only falls with distance.
+    -> that distance and the cosine similarity there; None if similarity only falls with
+    distance.
     """
     alike = dot_products(rows) / (rows.shape[1] / 2)
     rises = np.flatnonzero(np.diff(alike) > 0)

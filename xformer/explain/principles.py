@@ -1,6 +1,8 @@
-"""Compute attention with one thing changed: temperature, scoring function, mask, scaling, heads. Numpy in and out.
+"""Compute attention with one thing changed: temperature, scoring function, mask,
+scaling, heads. Numpy in and out.
 
-Queries are q (Q, d), keys k (K, d), values v (K, d); scores and weights are (Q, K), and rows of weights sum to 1.
+Queries are q (Q, d), keys k (K, d), values v (K, d); scores and weights are (Q, K), and
+rows of weights sum to 1.
 """
 
 import math
@@ -21,7 +23,8 @@ POWERS = (-6, 6)
 
 
 def at_power(beta: float, power: float) -> float:
-    """Multiply beta by 2 to the power; 0 (uniform) at the lower end of POWERS or below, HARD at the upper or above."""
+    """Multiply beta by 2 to the power; 0 (uniform) at the lower end of POWERS or below,
+    HARD at the upper or above."""
     least, most = POWERS
     return 0.0 if power <= least else HARD if power >= most else beta * 2.0**power
 
@@ -31,9 +34,11 @@ BETAS = tuple(at_power(1.0, power) for power in range(POWERS[0], POWERS[1] + 1))
 
 
 def own_beta(rule: str, d: int) -> float:
-    """The factor by which a rule scales its scores before the softmax: 1 / sqrt(d), or 1 if it does not scale.
+    """The factor by which a rule scales its scores before the softmax: 1 / sqrt(d), or
+    1 if it does not scale.
 
-    d: the length of the vectors that it compares. Raises ValueError for an unknown rule.
+    d: the length of the vectors that it compares. Raises ValueError for an unknown
+    rule.
     """
     if rule not in RULES:
         raise ValueError(f"the rule is {rule!r}; choose one of {', '.join(RULES)}")
@@ -41,12 +46,15 @@ def own_beta(rule: str, d: int) -> float:
 
 
 def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Score every key for every query, before any temperature, (Q, K). Raises ValueError for an unknown rule.
+    """Score every key for every query, before any temperature, (Q, K). Raises
+    ValueError for an unknown rule.
 
-    scaled, unscaled: q . k (Vaswani et al. 2017; Luong et al. 2015). gaussian: -|q - k|^2 / 2, whose softmax is the
-    kernel regression of Nadaraya (1964) and Watson (1964). additive: w . tanh(W q + U k) (Bahdanau et al. 2015), with
-    untrained weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call. identity: q . k of
-    vectors without projection, so that the scores of a set X are X X^T.
+    scaled, unscaled: q . k (Vaswani et al. 2017; Luong et al. 2015). gaussian: -|q -
+    k|^2 / 2, whose softmax is the kernel regression of Nadaraya (1964) and Watson
+    (1964). additive: w . tanh(W q + U k) (Bahdanau et al. 2015), with untrained
+    weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
+    identity: q . k of vectors without projection, so that the scores of a set X are X
+    X^T.
     """
     own_beta(rule, q.shape[-1])
     if rule == "gaussian":
@@ -62,7 +70,8 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def softmax(
     scores: np.ndarray, beta: float = 1.0, mask: np.ndarray | None = None
 ) -> np.ndarray:
-    """softmax(beta scores) over the last axis, where the mask is True. beta 0: uniform; HARD: one-hot (ties share).
+    """softmax(beta scores) over the last axis, where the mask is True. beta 0: uniform;
+    HARD: one-hot (ties share).
 
     A row whose mask is all False is 0 throughout.
     """
@@ -77,9 +86,11 @@ def softmax(
 
 
 def mask(kind: str, queries: int, keys: Sequence[str]) -> np.ndarray:
-    """Make a mask (Q, K), True where a query may look. Raises ValueError for an unknown kind.
+    """Make a mask (Q, K), True where a query may look. Raises ValueError for an unknown
+    kind.
 
-    padding: all keys but padding. future: of these, none after the query. none: every key.
+    padding: all keys but padding. future: of these, none after the query. none: every
+    key.
     """
     if kind not in MASKS:
         raise ValueError(f"the mask is {kind!r}; choose one of {', '.join(MASKS)}")
@@ -90,7 +101,8 @@ def mask(kind: str, queries: int, keys: Sequence[str]) -> np.ndarray:
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:
-    """Entropy (Q,) of each row of weights in bits: 0 if all lies on one key, log2 K if it is spread evenly."""
+    """Entropy (Q,) of each row of weights in bits: 0 if all lies on one key, log2 K if
+    it is spread evenly."""
     logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
     return 0 - (weights * logs).sum(axis=-1)
 
@@ -98,8 +110,9 @@ def entropy(weights: np.ndarray) -> np.ndarray:
 def saturation(
     scores: np.ndarray, mask: np.ndarray, beta: float
 ) -> tuple[float, float, float]:
-    """Tell how near an argmax the softmax of beta scores (Q, K) is where a mask is True: the standard deviation of beta
-    scores; and, as means over the queries, the largest weight, and the trace of the Jacobian, sum p (1 - p)."""
+    """Tell how near an argmax the softmax of beta scores (Q, K) is where a mask is
+    True: the standard deviation of beta scores; and, as means over the queries, the
+    largest weight, and the trace of the Jacobian, sum p (1 - p)."""
     p = softmax(scores, beta, mask)
     return (
         float(beta * scores[mask].std()),
@@ -110,7 +123,8 @@ def saturation(
 
 @dataclass(frozen=True, eq=False)
 class Variance:
-    """Statistics of dot products of vectors whose entries are drawn from a standard normal distribution."""
+    """Statistics of dot products of vectors whose entries are drawn from a standard
+    normal distribution."""
 
     d: np.ndarray  # (n,) lengths of the vectors
     plain: np.ndarray  # (n,) variance of q . k, which is d
@@ -131,7 +145,8 @@ def variance(
     lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
     samples: int = 2000,
 ) -> Variance:
-    """Measure why the dot product is divided by sqrt(d): its variance grows like d (Vaswani et al. 2017, footnote 4).
+    """Measure why the dot product is divided by sqrt(d): its variance grows like d
+    (Vaswani et al. 2017, footnote 4).
 
     samples: number of queries, each with KEYS keys of its own.
     """
@@ -158,7 +173,8 @@ def variance(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One d_model cut into a number of heads: where one token looks, and what that costs."""
+    """One d_model cut into a number of heads: where one token looks, and what that
+    costs."""
 
     heads: int
     weights: np.ndarray  # (heads, tokens), one distribution per head
@@ -167,10 +183,11 @@ class Split:
 
 
 def split(d_model: int, heads: int, tokens: int = 8) -> Split:
-    """Compute multi-head attention (section 3.2.2) of random tokens with random W_Q and W_K, cut into `heads` blocks.
+    """Compute multi-head attention (section 3.2.2) of random tokens with random W_Q and
+    W_K, cut into `heads` blocks.
 
-    The tokens and both matrices are the same for every number of heads; only the cut differs. Raises ValueError if the
-    heads cannot share d_model equally.
+    The tokens and both matrices are the same for every number of heads; only the cut
+    differs. Raises ValueError if the heads cannot share d_model equally.
     """
     if heads < 1 or d_model % heads:
         raise ValueError(

@@ -1,4 +1,5 @@
-"""How far a translation can be trusted: of translations like it, the share that say what was meant. No torch."""
+"""How far a translation can be trusted: of translations like it, the share that say
+what was meant. No torch."""
 
 import math
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ BENDS = (12, 24)
 
 
 def features(pieces: int, best: Candidate) -> tuple[float, ...]:
-    """Describe a translation: 1, the mean and the least log-probability of its pieces (nats), its characters a piece
-    (few where words are spelled), ln of the number of `pieces` of its source, and how far it is above that of BENDS."""
+    """Describe a translation: 1, the mean and the least log-probability of its pieces
+    (nats), its characters a piece (few where words are spelled), ln of the number of
+    `pieces` of its source, and how far it is above that of BENDS."""
     return (
         1.0,
         sureness(best.log_probs),
@@ -25,8 +27,9 @@ def features(pieces: int, best: Candidate) -> tuple[float, ...]:
 
 
 def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Fit the weights (F,) of a logistic regression to features x (N, F) and labels good (N,), 0 or 1, by Newton's
-    method; the slight ridge keeps them finite where x tells all labels apart."""
+    """Fit the weights (F,) of a logistic regression to features x (N, F) and labels
+    good (N,), 0 or 1, by Newton's method; the slight ridge keeps them finite where x
+    tells all labels apart."""
     weights = np.zeros(x.shape[1])
     for _ in range(30):
         said = estimate(weights, x)
@@ -38,5 +41,6 @@ def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
 def estimate(
     weights: Sequence[float] | np.ndarray, x: Sequence[float] | np.ndarray
 ) -> np.ndarray:
-    """Compute the share (0 to 1) that say what was meant: x (F,) or (N, F) -> () or (N,)."""
+    """Compute the share (0 to 1) that say what was meant: x (F,) or (N, F) -> () or
+    (N,)."""
     return 1 / (1 + np.exp(-np.asarray(x) @ np.asarray(weights)))

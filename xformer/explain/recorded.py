@@ -1,4 +1,5 @@
-"""Tell from the numbers of a short training run whether it learned, stalled or diverged. Loads no torch."""
+"""Tell from the numbers of a short training run whether it learned, stalled or
+diverged. Loads no torch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,11 +23,13 @@ from xformer.results.reviews import PretrainingRun, PretrainingStudy
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 # times the loss of guessing: a run that ends above this has hardly learned anything
 STALLED = 0.8
-# share of the loss's fall: a run whose loss rises again by more than this, and stays there, has diverged
+# share of the loss's fall: a run whose loss rises again by more than this, and stays
+# there, has diverged
 RISEN = 0.25
 MOST_BYTES = 2_000_000  # of a file of recorded runs
 
-# What recorded runs are to show, each by runs of which any two neighbours differ in one setting.
+# What recorded runs are to show, each by runs of which any two neighbours differ in one
+# setting.
 WHOLE = RunSettings("translation", "pre", 3, "cosine", 200, 3e-3, 0.1, 0, 1_200)
 # whose rate passes that at which it breaks
 RISING = replace(WHOLE, norm="post", warmup=600, peak=3e-2)
@@ -67,7 +70,8 @@ def of_seed(seed: int) -> list[RunSettings]:
 
 
 def smoothed(values: Sequence[float], width: int = 5) -> list[float]:
-    """Take the median of each value and its neighbours, `width` in all, so that one odd batch does not count."""
+    """Take the median of each value and its neighbours, `width` in all, so that one odd
+    batch does not count."""
     half = width // 2
     return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
 
@@ -129,17 +133,20 @@ def verdict(course: TrainingCourse) -> Message:
 
 
 def highest_rate(course: TrainingCourse) -> float:
-    """The highest learning rate that a run reached; its schedule may never reach the peak that was asked for."""
+    """The highest learning rate that a run reached; its schedule may never reach the
+    peak that was asked for."""
     return max(course.rate, default=0.0)
 
 
 def learned(course: TrainingCourse) -> bool:
-    """Whether the loss of a run fell well below that of guessing by the frequency of each piece, and stayed there."""
+    """Whether the loss of a run fell well below that of guessing by the frequency of
+    each piece, and stayed there."""
     return verdict(course).key not in ("run_no_number", "run_diverged", "run_stalled")
 
 
 def kind_of(course: TrainingCourse) -> RunSettings:
-    """What a run has in common with those of other seeds, lengths and depths: one of the settings of QUESTIONS."""
+    """What a run has in common with those of other seeds, lengths and depths: one of
+    the settings of QUESTIONS."""
     return replace(
         course.settings, seed=WHOLE.seed, steps=WHOLE.steps, layers=WHOLE.layers
     )
@@ -148,7 +155,8 @@ def kind_of(course: TrainingCourse) -> RunSettings:
 def kinds(
     courses: Sequence[TrainingCourse], question: str
 ) -> dict[RunSettings, list[TrainingCourse]]:
-    """The runs of a question that were not cut short, by their settings but for the seed, in the question's order."""
+    """The runs of a question that were not cut short, by their settings but for the
+    seed, in the question's order."""
     found = {
         kind: [one for one in courses if kind_of(one) == kind and one.ended != "cut"]
         for kind in QUESTIONS[question]
@@ -168,7 +176,8 @@ class Recorded:
 def check_options(
     out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> None:
-    """Raise UserError where the file `out` says `about` its runs that they were made with other options than asked."""
+    """Raise UserError where the file `out` says `about` its runs that they were made
+    with other options than asked."""
     if any(about.get(name) != value for name, value in asked.items()):
         raise UserError(
             f"The file {out} holds runs that were made with other options; name another file with --out."
@@ -184,7 +193,8 @@ def to_json(
 
 
 def read(path: Path) -> Recorded:
-    """Read recorded runs; broken runs are left out and counted. Raises UserError if the file as a whole is broken."""
+    """Read recorded runs; broken runs are left out and counted. Raises UserError if the
+    file as a whole is broken."""
     # a quarter of a second, which programs without runs need not wait
     from pydantic import ConfigDict, TypeAdapter
 
@@ -212,7 +222,8 @@ def read(path: Path) -> Recorded:
 
 
 def read_pretraining(path: Path) -> PretrainingStudy:
-    """Read a study of pre-training. Raises UserError if the file is broken, or not there."""
+    """Read a study of pre-training. Raises UserError if the file is broken, or not
+    there."""
     from pydantic import TypeAdapter
 
     with refusing(

@@ -1,4 +1,5 @@
-"""Follow the states of a sentence through a transformer, sub-layer by sub-layer, with the model's own functions.
+"""Follow the states of a sentence through a transformer, sub-layer by sub-layer, with
+the model's own functions.
 
 Axes as in `model.py`. Nothing is stored on the model.
 """
@@ -19,7 +20,8 @@ SIDES = ("encoder", "decoder")
 
 
 class Step(NamedTuple):
-    """What one sub-layer does to the states [1, L, D] of a pass, with the residual around it."""
+    """What one sub-layer does to the states [1, L, D] of a pass, with the residual
+    around it."""
 
     layer: int  # from 1
     name: str  # "self_attention", "cross_attention" or "feed_forward"
@@ -33,7 +35,8 @@ class Step(NamedTuple):
 
 
 def steps(model: Transformer, pair: Pair, side: str) -> Iterator[Step]:
-    """Run the encoder or the decoder of a pass; a state begins as embedding plus position."""
+    """Run the encoder or the decoder of a pass; a state begins as embedding plus
+    position."""
     device = model.embedding.weight.device
     decoder = side == "decoder"
     source, given = (

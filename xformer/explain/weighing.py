@@ -1,6 +1,8 @@
-"""Other ways than equation 1 to make weights from scores: hard and soft attention, and common mistakes of lectures.
+"""Other ways than equation 1 to make weights from scores: hard and soft attention, and
+common mistakes of lectures.
 
-Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
+Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on
+the model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,8 +36,9 @@ from xformer.translator import translating
 
 
 def by_beta(beta: Tensor) -> Weigh:
-    """softmax(beta q k^T / sqrt(d)), beta [..., 1, 1, 1]. With 0 the weights are uniform over the visible keys; with
-    infinity the largest score takes all (ties share): hard attention."""
+    """softmax(beta q k^T / sqrt(d)), beta [..., 1, 1, 1]. With 0 the weights are
+    uniform over the visible keys; with infinity the largest score takes all (ties
+    share): hard attention."""
 
     def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
         is_hard = beta.isinf()
@@ -62,13 +65,15 @@ def scaled_after(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def over_queries(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax down the columns of q k^T / sqrt(d): the weights of each key sum to 1 over the queries."""
+    """Softmax down the columns of q k^T / sqrt(d): the weights of each key sum to 1
+    over the queries."""
     # a key that is hidden from all queries has weight 0
     return scores(q, k, mask).softmax(dim=-2).nan_to_num(0.0)
 
 
 def zeroed(length: int) -> Weigh:
-    """Softmax with 0 in place of -infinity for masked keys, whose values are 0: rows sum to less than 1.
+    """Softmax with 0 in place of -infinity for masked keys, whose values are 0: rows
+    sum to less than 1.
 
     length: of the whole sequence; a step of decoding has only its beginning.
     """
@@ -103,7 +108,8 @@ def weighed(model: Transformer, weigh: Weigh, stacks: Iterable[str] = STACKS) ->
 
 
 def heads(model: Transformer, change: Weighing, length: int) -> Heads:
-    """Make the `Heads` with which a pass weighs as `change` says. length: of the decoder's input, BOS included.
+    """Make the `Heads` with which a pass weighs as `change` says. length: of the
+    decoder's input, BOS included.
 
     Raises UserError if there is no such head or the change is not valid.
     """
@@ -147,9 +153,11 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
 
 
 class WholePrefix:
-    """Scores the next tokens of one source by a pass over the whole prefix: a `search.Scorer`.
+    """Scores the next tokens of one source by a pass over the whole prefix: a
+    `search.Scorer`.
 
-    A softmax over queries cannot use a cache: a new query changes the weights of all earlier ones.
+    A softmax over queries cannot use a cache: a new query changes the weights of all
+    earlier ones.
     """
 
     def __init__(
@@ -171,7 +179,8 @@ class WholePrefix:
     def __call__(self, tokens: Tensor) -> Tensor:
         """The newest tokens [N, t] -> logits [N, V]"""
         self.prefix = torch.cat((self.prefix.expand(len(tokens), -1), tokens), dim=1)
-        # A row each: in a softmax over queries, hypotheses that share one would share its keys out.
+        # A row each: in a softmax over queries, hypotheses that share one would share
+        # its keys out.
         rows = [
             Memory(one.keys_values.expand(-1, len(tokens), -1, -1, -1), one.mask)
             for one in self.memories
@@ -197,9 +206,11 @@ def translate(
     heads: Heads,
     change: Weighing,
 ) -> list[Hypothesis]:
-    """Translate one source (EOS included) with the `heads` of a change, best hypothesis first.
+    """Translate one source (EOS included) with the `heads` of a change, best hypothesis
+    first.
 
-    With a softmax over the decoder's queries a beam has width 1, since nothing can be cached.
+    With a softmax over the decoder's queries a beam has width 1, since nothing can be
+    cached.
     """
     use_threads(1)
     if change.kind == "queries" and change.head.stack != "encoder_self":
@@ -223,7 +234,8 @@ def translate(
 def sweep(
     model: Transformer, pair: Pair, pause: Pause = lambda: None
 ) -> dict[str, tuple[float, ...]]:
-    """Compute a target's log-probability with each of BETAS in all heads of one stack; -> by stack."""
+    """Compute a target's log-probability with each of BETAS in all heads of one stack;
+    -> by stack."""
     size = max(1, OCCLUDED_PIECES // len(pair.given))
     found = dict[str, tuple[float, ...]]()
     for stack in STACKS:

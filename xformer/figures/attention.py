@@ -1,4 +1,5 @@
-"""The data of an attention picture: values of one head or several combined, labels, and how the numbers were made."""
+"""The data of an attention picture: values of one head or several combined, labels, and
+how the numbers were made."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ ROWS = ("own", "predicted")
 
 @dataclass(frozen=True)
 class Choice:
-    """The picture to show: a head, or several joined, and how; a field is the key of a control of the page."""
+    """The picture to show: a head, or several joined, and how; a field is the key of a
+    control of the page."""
 
     stack: str = "cross"  # of results.STACKS
     layer: int = 1  # from 1
@@ -50,7 +52,8 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with labels of rows and columns."""
+    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with
+    labels of rows and columns."""
 
     values: np.ndarray
     queries: tuple[str, ...]  # label of each row
@@ -78,10 +81,12 @@ class Picture(Units):
 def named_by(
     choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()
 ) -> str:
-    """Whether a decoder's rows are labelled with the piece "given" or "predicted" (alignment.READINGS).
+    """Whether a decoder's rows are labelled with the piece "given" or "predicted"
+    (alignment.READINGS).
 
-    given: the cross-attention heads that align the piece they were given. heads: those of the picture; the majority
-    decides. In self-attention a row stands for the piece given, as its column does.
+    given: the cross-attention heads that align the piece they were given. heads: those
+    of the picture; the majority decides. In self-attention a row stands for the piece
+    given, as its column does.
     """
     if choice.rows == "predicted":
         return READINGS[0]
@@ -115,7 +120,8 @@ def picture(
 ) -> Picture:
     """Make the picture of a choice; every step that changes a number adds its rule.
 
-    stack_maps: `all_maps` of the choice, if already computed. given: the heads that align the piece they were given.
+    stack_maps: `all_maps` of the choice, if already computed. given: the heads that
+    align the piece they were given.
     """
     if stack_maps is None:
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
@@ -155,10 +161,11 @@ def units(
     to_come: bool,
     language: Language = ENGLISH,
 ) -> Units:
-    """Join the pieces of maps (…, queries, keys) into words and hide sinks, as the choice says.
+    """Join the pieces of maps (…, queries, keys) into words and hide sinks, as the
+    choice says.
 
-    to_come: whether a decoder's rows are labelled with the piece to predict. If there are only sinks, their columns
-    stay, empty.
+    to_come: whether a decoder's rows are labelled with the piece to predict. If there
+    are only sinks, their columns stay, empty.
     """
     to_come = to_come and bool(attention.predicted)
     rows = attention.predicted if to_come else attention.asks
@@ -211,7 +218,8 @@ def units(
 def _chosen(
     trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
 ) -> tuple[np.ndarray, str, str | None]:
-    """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
+    """One map (queries, keys) of a head or of several combined, its title, and the rule
+    of the combination."""
     layers, heads = stack_maps.shape[:2]
     layer = min(choice.layer, layers)
     head = min(choice.head, heads)
@@ -259,7 +267,8 @@ def _chosen(
 
 
 def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
-    """The maps (layers, heads, queries, keys) of a stack, unchanged or weighed by the norms of the values."""
+    """The maps (layers, heads, queries, keys) of a stack, unchanged or weighed by the
+    norms of the values."""
     attention = trace.of(stack)
     return (
         maps.weigh(attention.probabilities, attention.norms)
@@ -277,7 +286,8 @@ def folded(picture: Picture, language: Language = ENGLISH) -> str:
 
 
 def summary(picture: Picture, language: Language = ENGLISH) -> str:
-    """Describe the picture in words, for readers who cannot see it: its rules, and where every row looks most."""
+    """Describe the picture in words, for readers who cannot see it: its rules, and
+    where every row looks most."""
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())

@@ -1,4 +1,5 @@
-"""HTML of what a change makes of a translation: words that differ, and log-probabilities before and after it."""
+"""HTML of what a change makes of a translation: words that differ, and
+log-probabilities before and after it."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,9 +11,11 @@ from xformer.strings import ENGLISH, Language
 
 
 def changed_words(old: str, new: str, kept: int = 1_000_000) -> str:
-    """Mark word differences in the new text: added words in <ins>, removed ones in <del>.
+    """Mark word differences in the new text: added words in <ins>, removed ones in
+    <del>.
 
-    kept: words that are shown beside a change; of longer unchanged stretches the others are left out.
+    kept: words that are shown beside a change; of longer unchanged stretches the others
+    are left out.
     """
     before = old.split()
     after = new.split()
@@ -44,9 +47,11 @@ def both_texts(
     language: Language,
     empty: str = "",
 ) -> str:
-    """Show two translations with their differences marked, and the log-probability that the old one loses. HTML.
+    """Show two translations with their differences marked, and the log-probability that
+    the old one loses. HTML.
 
-    about: the keys of its texts, with {} for what they differ in. empty: stands for a new translation without words.
+    about: the keys of its texts, with {} for what they differ in. empty: stands for a
+    new translation without words.
     """
     return fill(
         "changes.both_texts",
@@ -76,7 +81,8 @@ def word_table(
     after: Sequence[float],
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is the sum over its pieces."""
+    """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is
+    the sum over its pieces."""
     groups = words(pieces)
     old, new = (
         [sum(values[i] for i in group) for group in groups]
@@ -92,7 +98,8 @@ def piece_table(
     after: Sequence[float],
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate the log-probability (nats) of every piece before and after a change, with probability and difference.
+    """Tabulate the log-probability (nats) of every piece before and after a change,
+    with probability and difference.
 
     names: of the four columns.
     """

@@ -1,4 +1,5 @@
-"""What stands for the generations of translators: their names, colours and dashes, and which are missing."""
+"""What stands for the generations of translators: their names, colours and dashes, and
+which are missing."""
 
 from collections.abc import Sequence
 
@@ -18,7 +19,8 @@ def label(name: str, language: Language = ENGLISH) -> str:
 
 
 def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
-    """Say which generations are missing, and how to get them; HTML, empty if none is missing."""
+    """Say which generations are missing, and how to get them; HTML, empty if none is
+    missing."""
     lacking = [name for name in GENERATIONS if name not in names]
     if not lacking:
         return ""

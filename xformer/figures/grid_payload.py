@@ -21,9 +21,11 @@ def payload(
     language: Language = ENGLISH,
     given: Collection[Head] = (),
 ) -> dict[str, Any]:
-    """Pack maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1, and mark the chosen head.
+    """Pack maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1,
+    and mark the chosen head.
 
-    With one byte a cell, eight heads of 40 by 40 are 17 kB. given: heads whose rows are labelled with the piece given.
+    With one byte a cell, eight heads of 40 by 40 are 17 kB. given: heads whose rows are
+    labelled with the piece given.
     """
     say = language.say
     layers, heads, rows, columns = stack_maps.shape
@@ -57,7 +59,8 @@ def payload(
 def chosen(
     stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
 ) -> dict[str, Any]:
-    """Mark the heads of the picture: the only part of the payload that changes with the choice of a head."""
+    """Mark the heads of the picture: the only part of the payload that changes with the
+    choice of a head."""
     layers, heads, rows, columns = stack_maps.shape
     shown = heads_of(choice, layers, heads)
     # all heads, so none is marked

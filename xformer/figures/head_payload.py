@@ -1,4 +1,5 @@
-"""The payload of assets/head_view.js: one attention picture with the two sentences beside it, as heatmap or arcs."""
+"""The payload of assets/head_view.js: one attention picture with the two sentences
+beside it, as heatmap or arcs."""
 
 import base64
 from collections.abc import Collection, Mapping, Sequence
@@ -38,11 +39,13 @@ def payload(
     pair: Sequence[str] = (),
     chips: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Pack a picture: labels as text, which the script escapes, and values (queries, keys) as float32 bytes.
+    """Pack a picture: labels as text, which the script escapes, and values (queries,
+    keys) as float32 bytes.
 
-    checkpoint: name and identity, written under an exported picture. pair: both sentences, written in it. chips: the
-    choices that are not the default, by the keys of their controls. In the payload, `same` says whether rows and
-    columns are of the same sentence, and `key` differs for pictures that look different.
+    checkpoint: name and identity, written under an exported picture. pair: both
+    sentences, written in it. chips: the choices that are not the default, by the keys
+    of their controls. In the payload, `same` says whether rows and columns are of the
+    same sentence, and `key` differs for pictures that look different.
     """
     values = np.ascontiguousarray(picture.values, dtype="<f4")
     key = (picture.title, *values.shape, *astuple(choice))
@@ -78,7 +81,8 @@ def before_and_after(
     language: Language = ENGLISH,
     given: Collection[Head] = (),
 ) -> dict[str, Any]:
-    """Pack the pictures of a head in a pass "before" and in one "after" a change; each title ends with a name.
+    """Pack the pictures of a head in a pass "before" and in one "after" a change; each
+    title ends with a name.
 
     given: the heads that align the piece they were given.
     """

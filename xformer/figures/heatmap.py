@@ -1,7 +1,8 @@
-"""Labelled plotly heatmaps, for everything but single attention heads: differences, effects, vectors.
+"""Labelled plotly heatmaps, for everything but single attention heads: differences,
+effects, vectors.
 
-They look as assets/head_map.js draws a head: its palette, labels, and colour bar; assets/plot.js brings the labels as
-near as they are long.
+They look as assets/head_map.js draws a head: its palette, labels, and colour bar;
+assets/plot.js brings the labels as near as they are long.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,8 @@ import plotly.graph_objects as go
 from xformer.figures.layout import FONT, LOOK, PALETTES, literal
 from xformer.strings import Language
 
-# Blue below 0, orange above, transparent at 0; colour-blind readers can tell them apart.
+# Blue below 0, orange above, transparent at 0; colour-blind readers can tell them
+# apart.
 DIVERGING: list[list[object]] = [
     [0, "rgba(43, 122, 246, 1)"],
     [0.5, "rgba(43, 122, 246, 0)"],
@@ -46,8 +48,8 @@ WIDE = 900  # pixels that a strip of many numbers may take
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns: their title and their labels. every: one label in `every` is written. first: the number
-    of the first, where labels are numbers."""
+    """The rows or the columns: their title and their labels. every: one label in
+    `every` is written. first: the number of the first, where labels are numbers."""
 
     title: str
     labels: Sequence[str]
@@ -56,7 +58,8 @@ class Axis:
 
     @property
     def positions(self) -> list[int]:
-        """Where they stand. Plotly would merge equal labels, and "the … the" would lose a column."""
+        """Where they stand. Plotly would merge equal labels, and "the … the" would lose
+        a column."""
         return [*range(self.first, self.first + len(self.labels))]
 
     def drawn(self, **more: Any) -> dict[str, Any]:
@@ -72,7 +75,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class Scale:
-    """The colours, up to the value `most`: from 0, or from -most where values have signs. title: of the colour bar."""
+    """The colours, up to the value `most`: from 0, or from -most where values have
+    signs. title: of the colour bar."""
 
     title: str
     most: float = 1
@@ -92,9 +96,10 @@ def matrix(
 ) -> go.Figure:
     """Plot values (rows, columns) as a heatmap with a colour bar.
 
-    hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or a template of
-        plotly's, which is cheaper.
-    cell: width and height in pixels; the colour bar needs SHORTEST of height, and BAR of width.
+    hover: makes the text of a cell, which may hold markup, from labels that are escaped
+        already; or a template of plotly's, which is cheaper.
+    cell: width and height in pixels; the colour bar needs SHORTEST of height, and BAR
+    of width.
     pair: the sentence and its translation, of which it is, for saved files.
     """
     hints = (
@@ -196,7 +201,8 @@ def strips(
     dimensions: Sequence[str] = (),
     pair: Sequence[str] = (),
 ) -> go.Figure:
-    """Plot vectors, one a row, by their names. dimensions: their labels, if they are not the numbers from 1.
+    """Plot vectors, one a row, by their names. dimensions: their labels, if they are
+    not the numbers from 1.
     height: of a row, in pixels. pair: as in `matrix`."""
     say = language.say
     count = vectors.shape[1]
@@ -222,7 +228,8 @@ def number(language: Language, row: str = "%{y}") -> str:
 
 
 def weight(language: Language, of: str = "") -> Hover:
-    """Make the hover text of a weight or an activation. of: what is written before row and column."""
+    """Make the hover text of a weight or an activation. of: what is written before row
+    and column."""
     return lambda row, column, value: language.say(
         "first_hover_score", row=f"{of}{row}", key=f"{of}{column}", value=f"{value:.4f}"
     )

@@ -16,9 +16,11 @@ FORMULAS: dict[str, dict[str, str]] = json.loads(
 
 
 def shown(piece: str) -> str:
-    """Label a piece, or a word of joined ones: bare if it begins a word, after an ellipsis if it continues one.
+    """Label a piece, or a word of joined ones: bare if it begins a word, after an
+    ellipsis if it continues one.
 
-    A byte of a character is "byte D0", in English and Spanish alike; bytes within a word are its characters.
+    A byte of a character is "byte D0", in English and Spanish alike; bytes within a
+    word are its characters.
     """
     if piece in SPECIAL.values():
         return piece
@@ -36,7 +38,8 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
 
 
 def readable(piece: str) -> str:
-    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen, a byte as "byte D0"."""
+    """Write a piece for readers: a word's first piece bare, its other pieces after a
+    hyphen, a byte as "byte D0"."""
     if piece in BYTES:
         return shown(piece)
     return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
@@ -67,7 +70,8 @@ def place(head: Head, language: Language = ENGLISH) -> str:
 
 
 def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
-    """Name the model of the surrounding figures; assets/save.js writes the name into saved files. HTML."""
+    """Name the model of the surrounding figures; assets/save.js writes the name into
+    saved files. HTML."""
     return (
         f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
         f"{' hidden' if hidden else ''}>{escape(text)}</span>"
@@ -93,7 +97,8 @@ def times(gain: float) -> str:
 
 
 def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
-    """Write a text of a language as a paragraph of HTML. kind: its CSS class, or "status" for what is read out."""
+    """Write a text of a language as a paragraph of HTML. kind: its CSS class, or
+    "status" for what is read out."""
     attribute = (
         ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
     )
@@ -103,7 +108,8 @@ def paragraph(language: Language, key: str, kind: str = "", /, **values: object)
 def lesson(
     language: Language, name: str, formula: str, text: str, **values: object
 ) -> str:
-    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML. name, text: the keys."""
+    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as
+    HTML. name, text: the keys."""
     return (
         f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
         f"{paragraph(language, text, 'note', **values)}"
@@ -111,7 +117,8 @@ def lesson(
 
 
 def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
-    """Write β, a factor of the scores; also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
+    """Write β, a factor of the scores; also as 1/√dₖ if it is the rule's `own`. root:
+    the name under the root."""
     if math.isinf(beta):
         return "β → ∞"
     scaled = own is not None and own != 1 and math.isclose(beta, own)

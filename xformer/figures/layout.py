@@ -1,11 +1,13 @@
-"""The look of figures: their colours, which colour-blind readers can tell apart; and that of every plotly figure,
-transparent, so that the theme shows through, and in the page's font.
+"""The look of figures: their colours, which colour-blind readers can tell apart; and
+that of every plotly figure, transparent, so that the theme shows through, and in the
+page's font.
 
-assets/plot.js finishes it for the width of a window: the page shows the title; each upright axis is named above it;
-up to four curves are named at their ends, other traces in a legend right below.
+assets/plot.js finishes it for the width of a window: the page shows the title; each
+upright axis is named above it; up to four curves are named at their ends, other traces
+in a legend right below.
 
-Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layout` and `update_xaxes` take ten times as
-long, which a reader notices when moving a slider.
+Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layout` and
+`update_xaxes` take ten times as long, which a reader notices when moving a slider.
 """
 
 import math
@@ -51,8 +53,9 @@ def _plotlys(name: str) -> list[Stop]:
     return [(*(round(part) for part in unlabel_rgb(colour)), 1.0) for colour in colours]
 
 
-# For values from 0 to 1: evenly spaced stops; the browser draws the colours between them. From transparent to one hue
-# is quiet on any page, light or dark; the others come from matplotlib, through plotly.
+# For values from 0 to 1: evenly spaced stops; the browser draws the colours between
+# them. From transparent to one hue is quiet on any page, light or dark; the others come
+# from matplotlib, through plotly.
 PALETTES: dict[str, list[Stop]] = {
     "blue": [(43, 122, 246, 0.0), (43, 122, 246, 1.0)],
     "grey": [(128, 128, 128, 0.0), (128, 128, 128, 1.0)],
@@ -73,8 +76,9 @@ def layout(
 ) -> dict[str, Any]:
     """Lay out a figure with two axes; it fills the available width, on a phone too.
 
-    height: in pixels, between the axes. pair: the sentence and its translation, of which it is, for saved files. more:
-    entries of plotly's layout; those of its margin replace MARGIN's.
+    height: in pixels, between the axes. pair: the sentence and its translation, of
+    which it is, for saved files. more: entries of plotly's layout; those of its margin
+    replace MARGIN's.
     """
     margin = {**MARGIN, **more.pop("margin", {})}
     return {
@@ -102,7 +106,8 @@ def line(
     mode: str = "lines+markers",
     **more: Any,
 ) -> go.Scatter:
-    """A line through points. hover: the text beside a point, as a template of plotly's. more: entries of its trace."""
+    """A line through points. hover: the text beside a point, as a template of plotly's.
+    more: entries of its trace."""
     return go.Scatter(
         x=x,
         y=y,
@@ -115,7 +120,8 @@ def line(
 
 
 def panels(count: int, height: int = 0) -> tuple[int, list[tuple[float, float]]]:
-    """Place plots one above the other: the height of all, and each one's domain, from the top down.
+    """Place plots one above the other: the height of all, and each one's domain, from
+    the top down.
 
     height: of each; if not given PANEL, and of a plot alone PLOT.
     """
@@ -139,7 +145,8 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 def logarithmic(
     title: str, values: Iterable[float | None], **more: Any
 ) -> dict[str, Any]:
-    """A logarithmic axis for these values, with marks at 1, 10, 100, or closer where they are of few powers of ten."""
+    """A logarithmic axis for these values, with marks at 1, 10, 100, or closer where
+    they are of few powers of ten."""
     known = [
         value
         for value in values

@@ -1,4 +1,5 @@
-"""The words that a reader has locked: their places in a picture, what they look at, and which heads link them."""
+"""The words that a reader has locked: their places in a picture, what they look at, and
+which heads link them."""
 
 from __future__ import annotations
 
@@ -23,9 +24,11 @@ LEAST = 0.005  # the least probability that is listed
 
 @dataclass(frozen=True)
 class Lock:
-    """The words that a reader has locked: the one that looks, the one that is looked at, or both; by their pieces.
+    """The words that a reader has locked: the one that looks, the one that is looked
+    at, or both; by their pieces.
 
-    Positions count from 0; in the Spanish, 0 is <s>. Written "es4-en3" in addresses, "es4" or "-en3" for one word.
+    Positions count from 0; in the Spanish, 0 is <s>. Written "es4-en3" in addresses,
+    "es4" or "-en3" for one word.
     """
 
     asks: tuple[str, int] | None = None  # a side, "source" or "target", and a position
@@ -45,9 +48,11 @@ class Lock:
         )
 
     def placed(self, stack: str) -> Lock:
-        """Give each word the role that it can have in a stack; leave out words that the stack does not have.
+        """Give each word the role that it can have in a stack; leave out words that the
+        stack does not have.
 
-        A word that looks in one stack may only be looked at in another, and the other way round.
+        A word that looks in one stack may only be looked at in another, and the other
+        way round.
         """
         rows, columns = SIDES[stack]
         turned = rows != columns
@@ -76,7 +81,8 @@ def locked(text: str) -> Lock:
 
 
 def locked_target(lock: str) -> int | None:
-    """Find the piece of the translation, from 0, that is locked; None if there is none."""
+    """Find the piece of the translation, from 0, that is locked; None if there is
+    none."""
     words = locked(lock)
     return next(
         (
@@ -99,7 +105,8 @@ class Link:
 
 
 def row_of(words: Sequence[Sequence[int]], word: tuple[str, int] | None) -> int | None:
-    """Find the row or column of a word. words: the positions of each row's pieces. None if no row has the word."""
+    """Find the row or column of a word. words: the positions of each row's pieces. None
+    if no row has the word."""
     return next(
         (i for i, positions in enumerate(words) if word and word[1] in positions), None
     )
@@ -112,11 +119,13 @@ def links(
     stack_maps: np.ndarray,
     given: Collection[Head] = (),
 ) -> list[Link]:
-    """List the heads of a stack by how much one locked word looks at the other, best first.
+    """List the heads of a stack by how much one locked word looks at the other, best
+    first.
 
-    With one word locked, a head counts with its largest share from or to that word, apart from itself and sinks.
-    stack_maps: `all_maps` of the choice. given: the heads that align the piece they were given; their rows are read so,
-    as in their pictures.
+    With one word locked, a head counts with its largest share from or to that word,
+    apart from itself and sinks.
+    stack_maps: `all_maps` of the choice. given: the heads that align the piece they
+    were given; their rows are read so, as in their pictures.
     """
     lock = lock.placed(choice.stack)
     if lock == Lock():
@@ -172,7 +181,8 @@ def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
 
 
 def _largest(values: np.ndarray, but: Sequence[int]) -> int | None:
-    """The index of the largest value, apart from the indices in `but`; None if none is left."""
+    """The index of the largest value, apart from the indices in `but`; None if none is
+    left."""
     left = [i for i in range(len(values)) if i not in but]
     return max(left, key=values.__getitem__) if left else None
 
@@ -186,7 +196,8 @@ def payload(
     given: Collection[Head],
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Pack what locked_word.js shows of the locked words: what they look at, and which heads link them.
+    """Pack what locked_word.js shows of the locked words: what they look at, and which
+    heads link them.
 
     seen: the picture on the page. Texts are plain; the script escapes them.
     """

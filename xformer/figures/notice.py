@@ -5,7 +5,8 @@ from html import escape
 
 
 def notice(sentences: Sequence[str], kind: str, way_out: str = "") -> str:
-    """Write sentences as a box in HTML, escaped; "" if there is none. kind: "error", an alert, "warning", "waiting".
+    """Write sentences as a box in HTML, escaped; "" if there is none. kind: "error", an
+    alert, "warning", "waiting".
 
     way_out: a button or link behind them, HTML.
     """

@@ -1,4 +1,5 @@
-"""Two sentences side by side: translations word by word, log-probabilities crosswise, and one head in both."""
+"""Two sentences side by side: translations word by word, log-probabilities crosswise,
+and one head in both."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -47,14 +48,16 @@ class Weighed(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """How much likelier its own source makes the word than the other one, in nats."""
+        """How much likelier its own source makes the word than the other one, in
+        nats."""
         return self.own - self.other
 
 
 def weighed(
     compared: Comparison, side: int, language: Language = ENGLISH
 ) -> list[Weighed]:
-    """List the words of one translation, the end included, with their log-probabilities after both sources."""
+    """List the words of one translation, the end included, with their log-probabilities
+    after both sources."""
     pieces = compared.traces[side].predicted
     groups = words(pieces)
     texts = [
@@ -80,10 +83,11 @@ def weighed(
 def translations(
     compared: Comparison, language: Language = ENGLISH, look: str = ""
 ) -> str:
-    """Show both sentences with their differences, and how much each word of the translations owes to its source. HTML.
+    """Show both sentences with their differences, and how much each word of the
+    translations owes to its source. HTML.
 
-    Orange where the word's own source makes it likelier than the other one does, blue where less; in nats. look: what
-    to look for.
+    Orange where the word's own source makes it likelier than the other one does, blue
+    where less; in nats. look: what to look for.
     """
     sides = [weighed(compared, side, language) for side in range(2)]
     sources = (translation.source.split() for translation in compared.translations)
@@ -100,7 +104,8 @@ def translations(
 def differing(
     first: Sequence[str], second: Sequence[str]
 ) -> list[list[tuple[str, bool]]]:
-    """List the words of both texts, each with whether the other text has it in that place too."""
+    """List the words of both texts, each with whether the other text has it in that
+    place too."""
     places = aligned(first, second)
     return [
         [(texts[i], one.same) for one in places if (i := one[side]) is not None]
@@ -109,7 +114,8 @@ def differing(
 
 
 class HeadMaps(NamedTuple):
-    """One head in two passes, word by word on one grid, and its largest changes in sentences."""
+    """One head in two passes, word by word on one grid, and its largest changes in
+    sentences."""
 
     first: go.Figure
     second: go.Figure
@@ -118,11 +124,12 @@ class HeadMaps(NamedTuple):
 
 
 def ranked(compared: Comparison) -> list[tuple[Head, float]]:
-    """List the heads by how much they change at the word that is asked about, most first; the change is of a
-    probability, and signed.
+    """List the heads by how much they change at the word that is asked about, most
+    first; the change is of a probability, and signed.
 
-    The word: a pronoun that both sentences have, in the encoder, whose heads come first then, as the question is where
-    it looks; else, and in the decoder, each word in which what asks differs.
+    The word: a pronoun that both sentences have, in the encoder, whose heads come first
+    then, as the question is where it looks; else, and in the decoder, each word in
+    which what asks differs.
     """
     found = list[tuple[bool, Head, float]]()
     pronoun = False
@@ -154,7 +161,8 @@ def ranked(compared: Comparison) -> list[tuple[Head, float]]:
 def _side_by_side(
     compared: Comparison, choice: Choice, to_come: bool
 ) -> tuple[list[Units], list[Place], list[Place]]:
-    """A stack's maps of both passes by words, and which of their rows and which of their columns correspond."""
+    """A stack's maps of both passes by words, and which of their rows and which of
+    their columns correspond."""
     sides = [
         units(
             all_maps(trace, choice.stack, weighed=False),
@@ -177,10 +185,12 @@ def head_maps(
     given: Collection[Head] = (),
     language: Language = ENGLISH,
 ) -> HeadMaps | None:
-    """Plot where a head looks in both passes and the second minus the first, aligned word to word.
+    """Plot where a head looks in both passes and the second minus the first, aligned
+    word to word.
 
-    A cell is empty if a sentence lacks one of its words. given: the heads that align the piece they were given; their
-    rows are labelled with it. None if the passes have no map of the head.
+    A cell is empty if a sentence lacks one of its words. given: the heads that align
+    the piece they were given; their rows are labelled with it. None if the passes have
+    no map of the head.
     """
     say = language.say
     choice = Choice(*head, words=True)
@@ -253,10 +263,11 @@ def plot_head(
     reach: float | None = None,
     cell: int = CELL,
 ) -> go.Figure:
-    """Plot where a head looks, word by word; NaN where a word is missing. pair: the sentence and its translation.
+    """Plot where a head looks, word by word; NaN where a word is missing. pair: the
+    sentence and its translation.
 
-    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map. cell: its
-    size in pixels.
+    reach: the largest value of a difference of two such maps, whose colours go both
+    ways; None for a map. cell: its size in pixels.
     """
     say = language.say
 

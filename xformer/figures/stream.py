@@ -1,4 +1,5 @@
-"""Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
+"""Figures of the residual stream: one layer's normalisations and sums, the units of its
+network, and all layers."""
 
 from collections.abc import Sequence
 
@@ -21,7 +22,8 @@ FORMULAS = ALL_FORMULAS["stream"]
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
-    """Introduce a figure: title, formula, and what to notice. norm: the model's order of normalisation. HTML."""
+    """Introduce a figure: title, formula, and what to notice. norm: the model's order
+    of normalisation. HTML."""
     return lesson(
         language,
         f"rest_title_{name}",
@@ -39,7 +41,8 @@ def strips(
     language: Language = ENGLISH,
     pair: Sequence[str] = (),
 ) -> go.Figure:
-    """Plot a piece's state through a layer, a row a vector: the state, LayerNorm with γ and β, and what is added."""
+    """Plot a piece's state through a layer, a row a vector: the state, LayerNorm with γ
+    and β, and what is added."""
     say = language.say
     names = list[str]()
     rows = list[np.ndarray]()
@@ -55,7 +58,8 @@ def strips(
         names += [name for name, _ in parts]
         rows += [numbers for _, numbers in parts]
     numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
-    # A few dimensions of the state are ten times as large as the others, which would become invisible.
+    # A few dimensions of the state are ten times as large as the others, which would
+    # become invisible.
     count = numbers.shape[1]
     reach = float(np.quantile(np.abs(numbers), 0.98)) or 1.0
     title = say(
@@ -79,7 +83,8 @@ def sums(
     pair: Sequence[str] = (),
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate a layer's sub-layers for a piece: LayerNorm's mean and deviation, lengths, share, cosine. HTML.
+    """Tabulate a layer's sub-layers for a piece: LayerNorm's mean and deviation,
+    lengths, share, cosine. HTML.
 
     pair: the sentence and its translation, written into a saved picture.
     """
@@ -125,7 +130,8 @@ def sums(
 
 
 def _measures(one: Sublayer) -> np.ndarray:
-    """Lengths of the state and of the addition, their ratio, and the cosine of the states before and after: (4, L)."""
+    """Lengths of the state and of the addition, their ratio, and the cosine of the
+    states before and after: (4, L)."""
     state, added = (
         np.linalg.norm(numbers, axis=1) for numbers in (one.state, one.added)
     )
@@ -157,7 +163,8 @@ def units(
     language: Language = ENGLISH,
     pair: Sequence[str] = (),
 ) -> go.Figure:
-    """Plot the units that fire most on a piece: a row a unit, a column a piece of the sentence."""
+    """Plot the units that fire most on a piece: a row a unit, a column a piece of the
+    sentence."""
     say = language.say
     hidden = _network(stream, layer)
     chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
@@ -186,7 +193,8 @@ def units(
 
 
 def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
-    """Say how many units fire, and that the network treats all positions alike; HTML."""
+    """Say how many units fire, and that the network treats all positions alike;
+    HTML."""
     fires = (_network(stream, layer) > 0).sum(axis=1)
     return paragraph(
         language,
@@ -204,7 +212,8 @@ def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
 def course(
     stream: Stream, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot a piece's state through all layers: its length, its cosine with the previous state, and the additions."""
+    """Plot a piece's state through all layers: its length, its cosine with the previous
+    state, and the additions."""
     say = language.say
     layers = stream.sublayers[-1].layer
     after = (stream.of_layer(layer)[-1].after for layer in range(1, layers + 1))

@@ -1,8 +1,10 @@
-"""HTML from templates, those of assets/html and of the parts: a macro a piece of HTML, which jinja2 fills.
+"""HTML from templates, those of assets/html and of the parts: a macro a piece of HTML,
+which jinja2 fills.
 
-Whatever is put in is escaped, unless it is marked as HTML with `| safe`. Besides its values a macro knows HELPERS;
-`say`, a text of the language by its key; `place`, the name of a head; and `reads` and `writes`, the attributes of text
-in the model's languages.
+Whatever is put in is escaped, unless it is marked as HTML with `| safe`. Besides its
+values a macro knows HELPERS; `say`, a text of the language by its key; `place`, the
+name of a head; and `reads` and `writes`, the attributes of text in the model's
+languages.
 """
 
 import json
@@ -35,7 +37,8 @@ HELPERS = {
 
 
 class Templates(FileSystemLoader):
-    """Templates as one line: a line break beside a tag counts for nothing, any other is a space."""
+    """Templates as one line: a line break beside a tag counts for nothing, any other is
+    a space."""
 
     def get_source(self, environment: Environment, template: str) -> Any:
         source, *more = super().get_source(environment, template)
@@ -56,7 +59,8 @@ ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
 
 
 def fill(part: str, language: Language, /, **values: Any) -> str:
-    """Fill a macro, such as "pairs.translations", with values by the names of its parameters; HTML."""
+    """Fill a macro, such as "pairs.translations", with values by the names of its
+    parameters; HTML."""
     name, macro = part.split(".")
     return str(getattr(_macros(name, language), macro)(**values))
 

@@ -46,7 +46,8 @@ SUBLAYERS = {
 
 
 def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
-    """Plot the norm of each sub-layer's gradient by depth, encoder above decoder (Xiong et al. 2020, figure 3)."""
+    """Plot the norm of each sub-layer's gradient by depth, encoder above decoder (Xiong
+    et al. 2020, figure 3)."""
     say = language.say
     traces = list[go.Scatter]()
     axes = dict[str, Any]()
@@ -98,7 +99,8 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
-    """Say what to look for, and per order how the gradient grows from the decoder's first layer to its last; HTML."""
+    """Say what to look for, and per order how the gradient grows from the decoder's
+    first layer to its last; HTML."""
     said = [language.html("train_look_gradients")]
     for norm, every in found.items():
         through = [
@@ -150,10 +152,11 @@ def _stacked(
     title: str,
     language: Language,
 ) -> go.Figure:
-    """Plot sets of curves over the steps of training, one above the other, with the legend of the first; each with its
-    upright axis.
+    """Plot sets of curves over the steps of training, one above the other, with the
+    legend of the first; each with its upright axis.
 
-    It does without plotly's `make_subplots`, which is too slow for a figure that is drawn twice a second.
+    It does without plotly's `make_subplots`, which is too slow for a figure that is
+    drawn twice a second.
     """
     traces = list[go.Scatter]()
     axes = dict[str, Any]()
@@ -163,7 +166,8 @@ def _stacked(
     ):
         which = "" if number == 1 else str(number)
         axes[f"yaxis{which}"] = {**upright, "domain": domain}
-        # Without any curve, plotly would draw no axes there, and those of the others over each other's names.
+        # Without any curve, plotly would draw no axes there, and those of the others
+        # over each other's names.
         for trace in some or [
             go.Scatter(x=[None], y=[None], mode="lines", hoverinfo="skip")
         ]:
@@ -223,7 +227,8 @@ def _short_name(number: int, course: TrainingCourse, language: Language) -> str:
 def live_depths(
     courses: Sequence[TrainingCourse], language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot the gradient's norm by depth of the live runs that have ended; None if none has."""
+    """Plot the gradient's norm by depth of the live runs that have ended; None if none
+    has."""
     return depths(
         [
             (_short_name(i, one, language), RUNS[i % len(RUNS)], one)
@@ -280,7 +285,8 @@ def pace(
     planned: Sequence[float],
     language: Language = ENGLISH,
 ) -> go.Figure:
-    """Plot learning rate and gradient norm of runs, and the learning rates of a planned run."""
+    """Plot learning rate and gradient norm of runs, and the learning rates of a planned
+    run."""
     say = language.say
     every = max(1, len(planned) // 150)
     rates = _curves(
@@ -346,7 +352,8 @@ def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
 
 
 def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
-    """Tabulate held-out questions, the answers in a frame, and the right answers; HTML."""
+    """Tabulate held-out questions, the answers in a frame, and the right answers;
+    HTML."""
     return (
         fill("training.answers", language, rows=frame.answers) if frame.answers else ""
     )
@@ -377,15 +384,16 @@ def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
 
 
 def _held_out(course: TrainingCourse) -> tuple[Sequence[float], Sequence[float]]:
-    """The steps at which the loss of what is not learned from was taken, and these losses."""
+    """The steps at which the loss of what is not learned from was taken, and these
+    losses."""
     return [step for step, *_ in course.scores][: len(course.held_out)], course.held_out
 
 
 def depths(
     rows: Sequence[tuple[str, str, TrainingCourse]], language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot by depth the gradient's norm of runs, each with its name and colour: before the first step, and dashed at
-    the end. None if no run has them."""
+    """Plot by depth the gradient's norm of runs, each with its name and colour: before
+    the first step, and dashed at the end. None if no run has them."""
     say = language.say
     traces = list[go.Scatter]()
     names = list[str]()
@@ -431,8 +439,9 @@ def recorded(
     chosen: TrainingCourse | None,
     language: Language = ENGLISH,
 ) -> tuple[go.Figure, go.Figure | None]:
-    """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, and the BLEU or
-    rate and gradient's norm, by step; and the gradient's norm by depth."""
+    """Plot the recorded runs that answer a question, seeds alike; the chosen one is
+    thick: their loss, and the BLEU or rate and gradient's norm, by step; and the
+    gradient's norm by depth."""
     say = language.say
     by_rate = question in ("break", "rate", "order")
     colours = dict(zip(found, RUNS, strict=False))
@@ -548,7 +557,8 @@ def recorded_table(
     chosen: TrainingCourse | None,
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate the answers to a question, a row for the runs that differ only in their seed; HTML."""
+    """Tabulate the answers to a question, a row for the runs that differ only in their
+    seed; HTML."""
     rows = [
         (
             recorded_name(runs[0], question, language),

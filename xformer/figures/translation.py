@@ -1,4 +1,5 @@
-"""A translation whose pieces show their alternatives, the n-best table, and BLEU in parts. HTML, all text escaped."""
+"""A translation whose pieces show their alternatives, the n-best table, and BLEU in
+parts. HTML, all text escaped."""
 
 import math
 from collections.abc import Sequence
@@ -13,9 +14,11 @@ MARKS = {SPECIAL[EOS]: ("end", "end"), SPECIAL[UNK]: ("unknown", "unknown_piece"
 
 
 def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
-    """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip.
+    """Show a translation piece by piece, each shaded by the model's uncertainty, with
+    its alternatives as a tooltip.
 
-    Bytes that spell a character stand as that: with the probability of all, and the alternatives of the first.
+    Bytes that spell a character stand as that: with the probability of all, and the
+    alternatives of the first.
     """
     shown = list[tuple[object, ...]]()
     for group in characters(candidate.pieces):
@@ -46,8 +49,9 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
 def found(
     translations: Sequence[Translation], language: Language = ENGLISH, old: bool = False
 ) -> str:
-    """Show a translation with how sure the model was of it, and how it was searched for; or several draws side by side,
-    of which the other tabs look into the first. old: they are of a text that is no longer in the field."""
+    """Show a translation with how sure the model was of it, and how it was searched
+    for; or several draws side by side, of which the other tabs look into the first.
+    old: they are of a text that is no longer in the field."""
     shown = [
         (one, translation(one.best, language), sum(one.best.log_probs))
         for one in translations
@@ -61,7 +65,8 @@ def other_way(model: str, text: str, language: Language = ENGLISH) -> str:
 
 
 def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str:
-    """Tabulate the translations that the search found, best first; scores and log-probabilities on demand."""
+    """Tabulate the translations that the search found, best first; scores and
+    log-probabilities on demand."""
     return fill("translation.n_best", language, candidates=candidates)
 
 

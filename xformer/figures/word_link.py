@@ -1,4 +1,5 @@
-"""How much one word looks at another, in every head, before and after a word is replaced. HTML."""
+"""How much one word looks at another, in every head, before and after a word is
+replaced. HTML."""
 
 import re
 from collections.abc import Collection
@@ -20,7 +21,8 @@ Share = tuple[str, Lock]  # a stack, and who looks at whom in it
 
 
 def asked(lock: Lock) -> list[Share]:
-    """List the stacks that have both locked words, with which word may look at which; both ways in the encoder."""
+    """List the stacks that have both locked words, with which word may look at which;
+    both ways in the encoder."""
     if not lock.asks or not lock.seen or lock.asks == lock.seen:
         return []
     sides = {lock.asks[0], lock.seen[0]}
@@ -35,10 +37,12 @@ def asked(lock: Lock) -> list[Share]:
 def grid(
     trace: Trace, stack: str, lock: Lock, given: Collection[Head] = ()
 ) -> np.ndarray:
-    """Compute how much one word looks at the other in every head of a stack: (layers, heads), 0 to 1.
+    """Compute how much one word looks at the other in every head of a stack: (layers,
+    heads), 0 to 1.
 
-    Words are whole: shares are summed over the pieces of the word looked at, and averaged over the pieces of the word
-    that looks. NaN if a head has no such row. given: the heads that align the piece they were given.
+    Words are whole: shares are summed over the pieces of the word looked at, and
+    averaged over the pieces of the word that looks. NaN if a head has no such row.
+    given: the heads that align the piece they were given.
     """
     maps = trace.of(stack).probabilities
     values = np.full(maps.shape[:2], np.nan)
@@ -53,7 +57,8 @@ def pieces_of(trace: Trace, side: str) -> tuple[str, ...]:
 
 
 def group_of(trace: Trace, word: Word) -> list[int]:
-    """The positions of all pieces of the word at a position; none if that is beyond the sentence."""
+    """The positions of all pieces of the word at a position; none if that is beyond the
+    sentence."""
     return next(
         (group for group in words(pieces_of(trace, word[0])) if word[1] in group), []
     )
@@ -65,7 +70,8 @@ def text_of(trace: Trace, word: Word) -> str:
 
 
 def choices(trace: Trace) -> list[tuple[str, str]]:
-    """List every word of both sentences, without special pieces: a label, and the word in the form of a lock."""
+    """List every word of both sentences, without special pieces: a label, and the word
+    in the form of a lock."""
     sides = ((letters, pieces_of(trace, side)) for side, letters in LETTERS.items())
     return [
         (f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}")
@@ -76,7 +82,8 @@ def choices(trace: Trace) -> list[tuple[str, str]]:
 
 
 def moved(word: Word, old: Trace, new: Trace) -> Word | None:
-    """Find a word in another pass, by aligning its sentences with the old ones; None if it is gone."""
+    """Find a word in another pass, by aligning its sentences with the old ones; None if
+    it is gone."""
     old_pieces, new_pieces = (pieces_of(trace, word[0]) for trace in (old, new))
     at = next(
         (i for i, group in enumerate(words(old_pieces)) if word[1] in group), None
@@ -93,14 +100,16 @@ def moved(word: Word, old: Trace, new: Trace) -> Word | None:
 
 
 def without(trace: Trace, word: Word, instead: str = "") -> str | None:
-    """Write the source with another word, or none, in place of one of its words; None if that word is not found."""
+    """Write the source with another word, or none, in place of one of its words; None
+    if that word is not found."""
     texts = [spelled(text).replace(WORD_START, "") for text in joined(trace.source)]
     at = next(
         (i for i, group in enumerate(words(trace.source)) if word[1] in group), None
     )
     if at is None or not texts[at]:
         return None
-    # An apostrophe between letters belongs to the word: "it" does not stand in "it's". Pieces have straight ones only.
+    # An apostrophe between letters belongs to the word: "it" does not stand in "it's".
+    # Pieces have straight ones only.
     wanted = re.escape(texts[at]).replace("'", "['’]")
     found = [*re.finditer(rf"(?<!\w)(?<!\w['’]){wanted}(?!\w)(?!['’]\w)", trace.text)]
     nth = texts[:at].count(texts[at])
@@ -118,11 +127,12 @@ def grids(
     language: Language = ENGLISH,
     other: Trace | None = None,
 ) -> str:
-    """Show how much one locked word looks at the other, in all heads of the stacks that have both: a row a layer, a
-    column a head.
+    """Show how much one locked word looks at the other, in all heads of the stacks that
+    have both: a row a layer, a column a head.
 
-    other: a pass over the source with another word, for the same share there and for the difference. A click on a cell
-    opens the head: assets/bar.js reads `data-address`.
+    other: a pass over the source with another word, for the same share there and for
+    the difference. A click on a cell opens the head: assets/bar.js reads
+    `data-address`.
     """
     say = language.say
     ways = list[Any]()
@@ -174,7 +184,8 @@ def grids(
 
 
 def _largest(values: np.ndarray) -> tuple[int, int, float] | None:
-    """Layer and head, from 1, of the largest value of a grid, and the value; None where all are NaN."""
+    """Layer and head, from 1, of the largest value of a grid, and the value; None where
+    all are NaN."""
     if not np.isfinite(values).any():
         return None
     layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)

@@ -1,7 +1,9 @@
-"""Read, check and write a checkpoint's model card, README.md, and keep its metadata true to the other files.
+"""Read, check and write a checkpoint's model card, README.md, and keep its metadata
+true to the other files.
 
-The metadata, which the Hub reads, is YAML before the text. Its scores, the `model-index`, come from metrics.json, into
-which `python -m xformer evaluate … --save` writes them.
+The metadata, which the Hub reads, is YAML before the text. Its scores, the
+`model-index`, come from metrics.json, into which `python -m xformer evaluate … --save`
+writes them.
 """
 
 import json
@@ -25,7 +27,8 @@ DATASETS = {
     "sst2-validation": ("stanfordnlp/sst2", "validation"),
 }
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
-# How a service of it is used from Python, by the task; of a kind that other models are trained from there is none.
+# How a service of it is used from Python, by the task; of a kind that other models are
+# trained from there is none.
 USED = {
     "translation": ("Service", 'service.translate("Good night.").best.text'),
     "text-classification": (
@@ -38,7 +41,8 @@ WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")
 
 
 def kept_scores(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the scores in metrics.json. Raises UserError if they are not a list of records."""
+    """Return the scores in metrics.json. Raises UserError if they are not a list of
+    records."""
     scores = metrics.get("scores", [])
     if not (
         isinstance(scores, list)
@@ -52,7 +56,8 @@ def kept_scores(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
-    """Convert the kept scores of a checkpoint to the Hub's form: one result for each metric of each score."""
+    """Convert the kept scores of a checkpoint to the Hub's form: one result for each
+    metric of each score."""
     converted = []
     for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
@@ -82,7 +87,8 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
 
 
 def keep(folder: Path, score: dict[str, Any]) -> None:
-    """Put a score into metrics.json, and into the card if there is one. Raises UserError, OSError.
+    """Put a score into metrics.json, and into the card if there is one. Raises
+    UserError, OSError.
 
     It replaces an earlier score on the same set, measured in the same way.
     """
@@ -104,7 +110,8 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> ModelCard:
-    """Read a model card. Raises UserError if there is none, or its metadata cannot be read."""
+    """Read a model card. Raises UserError if there is none, or its metadata cannot be
+    read."""
     try:
         if fault := unread(path, checkpoint.MOST_BYTES):
             raise ValueError(f"it {fault}")
@@ -123,7 +130,8 @@ def read(path: Path) -> ModelCard:
 
 
 def check(folder: Path) -> ModelCard:
-    """Read the card of a checkpoint. Raises UserError if it lacks metadata or does not fit the files beside it."""
+    """Read the card of a checkpoint. Raises UserError if it lacks metadata or does not
+    fit the files beside it."""
     path = folder / "README.md"
     summary = checkpoint.examine(folder)
     card = read(path)
@@ -159,7 +167,8 @@ def check(folder: Path) -> ModelCard:
 def credit(
     folder: Path, summary: Summary, about: dict[str, str], theirs: str, half: bool
 ) -> None:
-    """Write the card of an imported model, see `imported.write`. theirs: the text of the card that it had."""
+    """Write the card of an imported model, see `imported.write`. theirs: the text of
+    the card that it had."""
     config = summary.config
     origin = about["origin"]
     data = ModelCardData(

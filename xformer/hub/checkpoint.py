@@ -1,5 +1,6 @@
-"""Save, check and load a checkpoint: a folder with config.json, model.safetensors, tokenizer.model, metrics.json and
-README.md (its model card); training may add the files that `recorded` reads, an imported model those of its vocabulary.
+"""Save, check and load a checkpoint: a folder with config.json, model.safetensors,
+tokenizer.model, metrics.json and README.md (its model card); training may add the files
+that `recorded` reads, an imported model those of its vocabulary.
 
 Only JSON, safetensors and SentencePiece's own format are read, so no file can run code.
 """
@@ -50,7 +51,8 @@ FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16
 # upper limit of the size of every other file; these are read as a whole
 MOST_BYTES = 1 << 26
-# What the values in metrics.json must be that the page shows, by their names in it; and numbers that may be null.
+# What the values in metrics.json must be that the page shows, by their names in it; and
+# numbers that may be null.
 RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study")
 RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins|study\.\w+")
 NUMBER = re.compile(
@@ -68,7 +70,8 @@ SHARE = re.compile(
     r"poolings\.(imdb|sst2)|scores\.accuracy"
 )
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
-# of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB of weights
+# of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB
+# of weights
 COPIES = 2.0
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
 
@@ -136,7 +139,8 @@ class Checkpoint(Generic[Model]):
     folder: Path  # from which it was read
 
     def info(self, device: object, precision: str) -> ModelInfo:
-        """Describe the model for a page, with the device and the precision in which it answers."""
+        """Describe the model for a page, with the device and the precision in which it
+        answers."""
         config = self.model.config
         imported = self.metrics.get("imported", {})
         return ModelInfo(
@@ -162,7 +166,8 @@ class Checkpoint(Generic[Model]):
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file atomically: however the process ends, the file is complete or unchanged."""
+    """Write a file atomically: however the process ends, the file is complete or
+    unchanged."""
     new = path.with_name(path.name + ".new")
     new.write_bytes(content)
     os.replace(new, path)
@@ -183,7 +188,8 @@ def save(
     metrics: dict[str, Any],
     precision: torch.dtype = torch.float16,
 ) -> None:
-    """Write a checkpoint, its weights in half precision or another; each file is replaced atomically."""
+    """Write a checkpoint, its weights in half precision or another; each file is
+    replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     save_config(folder, model, tokenizer)
     stored = {
@@ -198,7 +204,8 @@ def save(
 def load(
     folder: str | Path, model_type: type[Model] = Transformer
 ) -> Checkpoint[Model]:  # type: ignore[assignment]
-    """Load a checkpoint that holds a model of this type. Raises UserError, which says what is wrong and what to do."""
+    """Load a checkpoint that holds a model of this type. Raises UserError, which says
+    what is wrong and what to do."""
     folder = Path(folder)
     require(folder, kind_for(model_type).train)
     tokenizer, model = build(folder, model_type)
@@ -217,13 +224,15 @@ def load(
 
 
 def load_translator(folder: str | Path) -> Checkpoint[Any]:
-    """Load a checkpoint that translates, a Transformer or a RecurrentTranslator. Raises UserError as `load` does."""
+    """Load a checkpoint that translates, a Transformer or a RecurrentTranslator. Raises
+    UserError as `load` does."""
     require(Path(folder))
     return load(folder, translator_type(Path(folder)))
 
 
 def translator_type(folder: Path) -> type[Any]:
-    """Return the type of a checkpoint's model if it translates, else Transformer, so that loading it raises UserError."""
+    """Return the type of a checkpoint's model if it translates, else Transformer, so
+    that loading it raises UserError."""
     kind = kind_of(folder)
     return kind.model if kind.train == "translation" else Transformer
 
@@ -231,10 +240,12 @@ def translator_type(folder: Path) -> type[Any]:
 def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     """Write a checkpoint whose weights are the weighted mean of others.
 
-    Models trained further from the same weights can be averaged: the mean keeps what one had learned, and takes part of
-    what the other learned since (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022; for moments of one
-    run, Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their shares, above 0,
-    which are divided by their sum. Raises UserError if two models do not fit together, or `out` is not empty.
+    Models trained further from the same weights can be averaged: the mean keeps what
+    one had learned, and takes part of what the other learned since (Wortsman et al.,
+    "Robust fine-tuning of zero-shot models", 2022; for moments of one run, Popel and
+    Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their
+    shares, above 0, which are divided by their sum. Raises UserError if two models do
+    not fit together, or `out` is not empty.
     """
     vacant(out)
     for folder, _ in parts:
@@ -278,10 +289,12 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
 
 
 def extend(folder: Path, out: Path) -> None:
-    """Write a copy of a translation model whose vocabulary spells every character: `Tokenizer.extended`.
+    """Write a copy of a translation model whose vocabulary spells every character:
+    `Tokenizer.extended`.
 
-    The new rows of the embeddings, which the output shares, begin at the mean of the old rows; train the model further.
-    Raises UserError if the vocabulary spells every character already, or `out` is not empty.
+    The new rows of the embeddings, which the output shares, begin at the mean of the
+    old rows; train the model further. Raises UserError if the vocabulary spells every
+    character already, or `out` is not empty.
     """
     vacant(out)
     start = load_translator(folder)
@@ -304,7 +317,8 @@ def extend(folder: Path, out: Path) -> None:
 
 
 def vacant(folder: Path) -> None:
-    """Raise UserError if there is anything in a folder that is to be written, or it is a file."""
+    """Raise UserError if there is anything in a folder that is to be written, or it is
+    a file."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(
             f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
@@ -313,7 +327,8 @@ def vacant(folder: Path) -> None:
 
 
 def require(folder: Path, train: str = "translation") -> None:
-    """Raise UserError if a folder or one of its files is missing. train: the command that makes such a model."""
+    """Raise UserError if a folder or one of its files is missing. train: the command
+    that makes such a model."""
     if not folder.is_dir():
         raise UserError(
             f"There is no checkpoint folder at {folder}; check the path, or train one with "
@@ -334,10 +349,12 @@ def require(folder: Path, train: str = "translation") -> None:
 
 
 def build(folder: Path, model_type: type[Model]) -> tuple[Tokenizer, Model]:
-    """Load the vocabulary and make the model of a checkpoint, before its weights are read.
+    """Load the vocabulary and make the model of a checkpoint, before its weights are
+    read.
 
-    Raises UserError if vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
-    compared first, so that a configuration cannot make a model much larger than the file of its weights.
+    Raises UserError if vocabulary, configuration and the shapes of the weights do not
+    fit together. The shapes are compared first, so that a configuration cannot make a
+    model much larger than the file of its weights.
     """
     config = read_config(folder, model_type)
     for name in (*SIDES, JOINT):
@@ -396,7 +413,8 @@ class Summary(NamedTuple):
 
 
 def examine(folder: Path) -> Summary:
-    """Check a checkpoint of any kind as `load` does, and describe it. Raises UserError."""
+    """Check a checkpoint of any kind as `load` does, and describe it. Raises
+    UserError."""
     require(folder)
     kind = kind_of(folder)
     weights = folder / "model.safetensors"
@@ -423,7 +441,8 @@ def sizes(folder: Path) -> dict[str, int]:
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Read the shape of each tensor from the header of a file.
 
-    Raises UserError if the file is not complete, or a tensor's type is not one of TYPES.
+    Raises UserError if the file is not complete, or a tensor's type is not one of
+    TYPES.
     """
     with (
         refusing(
@@ -448,7 +467,8 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 @contextmanager
 def enough_memory(path: Path) -> Iterator[None]:
-    """Turn an error for lack of memory while weights are loaded into a UserError. path: of the weights."""
+    """Turn an error for lack of memory while weights are loaded into a UserError. path:
+    of the weights."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -472,7 +492,8 @@ def size(tensors: dict[str, tuple[int, ...]]) -> int:
 
 
 def memory(folder: Path) -> int:
-    """Estimate the bytes of memory that a checkpoint's model takes once it answers: its weights in float32, and COPIES.
+    """Estimate the bytes of memory that a checkpoint's model takes once it answers: its
+    weights in float32, and COPIES.
 
     Raises UserError if its weights cannot be read.
     """
@@ -480,7 +501,8 @@ def memory(folder: Path) -> int:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hex digits; the first 12 for its weights are a checkpoint's identity."""
+    """Return the SHA-256 of a file in hex digits; the first 12 for its weights are a
+    checkpoint's identity."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -489,7 +511,8 @@ def digest(path: Path) -> str:
 
 
 def name_of(folder: Path) -> str:
-    """Return the name of a folder; in the Hub's cache (models--owner--name/snapshots/commit), owner/name@commit."""
+    """Return the name of a folder; in the Hub's cache
+    (models--owner--name/snapshots/commit), owner/name@commit."""
     folder = folder.resolve()
     repository = folder.parent.parent.name
     snapshots = folder.parent.name
@@ -501,7 +524,8 @@ def name_of(folder: Path) -> str:
 def read_metrics(folder: Path) -> dict[str, Any]:
     """Read what training and evaluation measured; {} if there is no metrics.json.
 
-    Raises UserError if it cannot be read, or a number in it is NaN or infinite, which no picture could show.
+    Raises UserError if it cannot be read, or a number in it is NaN or infinite, which
+    no picture could show.
     """
     path = folder / "metrics.json"
     metrics = _json(path) if path.is_file() else {}
@@ -519,8 +543,8 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
 
 
 def _fault(metrics: dict[str, Any]) -> str:
-    """Name a value of metrics.json that no picture could show, or of another form than the page shows; "" if there is
-    none."""
+    """Name a value of metrics.json that no picture could show, or of another form than
+    the page shows; "" if there is none."""
     # values, by their names, which those in a list share
     waiting: list[tuple[str, Any]] = [("", metrics)]
     while waiting:
@@ -577,7 +601,8 @@ def kind_for(model_type: type[Network]) -> ModelKind:
 
 
 def kind_of(folder: Path) -> ModelKind:
-    """Read the kind of model from config.json; raises UserError where there is no such kind."""
+    """Read the kind of model from config.json; raises UserError where there is no such
+    kind."""
     kind = _json(folder / "config.json").get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UserError(
@@ -588,7 +613,8 @@ def kind_of(folder: Path) -> ModelKind:
 
 
 def languages(folder: Path) -> tuple[str, str]:
-    """Return the codes of the languages that a translator reads and writes; "" where config.json does not tell."""
+    """Return the codes of the languages that a translator reads and writes; "" where
+    config.json does not tell."""
     with suppress(UserError):
         config = _json(folder / "config.json")
         if "translation" in str(config.get("kind")):
@@ -597,7 +623,8 @@ def languages(folder: Path) -> tuple[str, str]:
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:
-    """Read the configuration of a model of this type. Raises UserError if it is broken or of another kind."""
+    """Read the configuration of a model of this type. Raises UserError if it is broken
+    or of another kind."""
     kind = kind_of(folder)
     wanted = kind_for(model_type)
     if kind is not wanted:

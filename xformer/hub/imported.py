@@ -1,8 +1,10 @@
-"""Make checkpoints of translation models of others: Marian's (opus-mt), as transformers or Marian itself stores them,
-and the family of M2M-100 (SMaLL-100, NLLB), as transformers stores it.
+"""Make checkpoints of translation models of others: Marian's (opus-mt), as transformers
+or Marian itself stores them, and the family of M2M-100 (SMaLL-100, NLLB), as
+transformers stores it.
 
-They are the transformer of `model.py` with other names, and with sines and cosines in two halves where ours take turns;
-so the axis of the residual stream is put in another order, and every number stays what it was.
+They are the transformer of `model.py` with other names, and with sines and cosines in
+two halves where ours take turns; so the axis of the residual stream is put in another
+order, and every number stays what it was.
 """
 
 import ast
@@ -40,7 +42,8 @@ FILES = (
     "tokenizer.json",
     "model.safetensors",
 )
-# What config.json must say of both families, and of Marian's models: (so it must be, so it is where nothing is said).
+# What config.json must say of both families, and of Marian's models: (so it must be, so
+# it is where nothing is said).
 ALWAYS = {
     "tie_word_embeddings": (True, True),
     "share_encoder_decoder_embeddings": (True, True),
@@ -130,9 +133,10 @@ class Unusable(UserError):
 def convert(folder: Path, source: str = "", target: str = "") -> Imported:
     """Convert the model whose files are in a folder.
 
-    source, target: codes of the languages, where the files do not tell or the model has several. Raises UserError,
-    which says what is wrong. Sizes, kinds, types and shapes are looked at before anything is made of them, as a
-    stranger's files may say what they like.
+    source, target: codes of the languages, where the files do not tell or the model has
+    several. Raises UserError, which says what is wrong. Sizes, kinds, types and shapes
+    are looked at before anything is made of them, as a stranger's files may say what
+    they like.
     """
 
     def said(error: Exception) -> str:
@@ -222,8 +226,8 @@ def write(
 ) -> None:
     """Write the checkpoint of an imported model, with a card that tells whose it is.
 
-    found: the folder of its files. origin, commit: the name by which it was asked for, and the commit of the Hub. half:
-    store half precision.
+    found: the folder of its files. origin, commit: the name by which it was asked for,
+    and the commit of the Hub. half: store half precision.
     """
     theirs = found / "README.md"
     whose = card.read(theirs) if theirs.is_file() else None
@@ -251,7 +255,8 @@ def write(
 def try_out(translate: Callable[[str], Sequence[int]]) -> None:
     """Raise UserError if a new checkpoint only babbles, as broken conversions do.
 
-    translate: the pieces of a text's translation, with </s> at its end unless it came to none.
+    translate: the pieces of a text's translation, with </s> at its end unless it came
+    to none.
     """
     written = [translate(text) for text in TRIAL]
     if all(
@@ -265,7 +270,8 @@ def try_out(translate: Callable[[str], Sequence[int]]) -> None:
 def _layer(
     weights: Mapping[str, Tensor], theirs: str, ours: str, order: Tensor, inner: int
 ) -> dict[str, Tensor]:
-    """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix. inner: the width of its network."""
+    """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix. inner: the
+    width of its network."""
     width = len(order)
     state = dict[str, Tensor]()
     shapes = {
@@ -339,7 +345,8 @@ def _matrix(files: Files) -> Tensor:
 
 
 def _rows(files: Files) -> tuple[list[int], list[str]]:
-    """Rows of the matrix in our order, the four special ones first, and the pieces that they stand for."""
+    """Rows of the matrix in our order, the four special ones first, and the pieces that
+    they stand for."""
     pad, unk, eos = (files.special[name] for name in ("<pad>", "<unk>", "</s>"))
     start = files.config.get("decoder_start_token_id", pad)
     if type(start) is not int or not 0 <= start < len(files.pieces):
@@ -359,7 +366,8 @@ def _rows(files: Files) -> tuple[list[int], list[str]]:
 def _codes(
     files: Files, pieces: list[str], source: str, target: str
 ) -> tuple[str, str, tuple[str, str]]:
-    """The code that is put before a text, the one with which a translation begins, and the two languages."""
+    """The code that is put before a text, the one with which a translation begins, and
+    the two languages."""
     config = files.config
     codes = {piece[2:-2]: piece for piece in pieces if CODE.fullmatch(piece)}
     if not codes:
@@ -502,7 +510,8 @@ def _read_transformers(folder: Path) -> Files:
         ) from error
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
-    # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
+    # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of
+    # SentencePiece.
     ids: dict[str, int] = (
         saved.ids
         if saved
@@ -552,8 +561,8 @@ def _read_transformers(folder: Path) -> Files:
 def _languages(
     folder: Path, words: Mapping[str, Any], ids: Mapping[str, int]
 ) -> list[str]:
-    """The names of the languages of M2M-100, by row. words: tokenizer_config.json, which has them where transformers 5
-    saved the model."""
+    """The names of the languages of M2M-100, by row. words: tokenizer_config.json,
+    which has them where transformers 5 saved the model."""
     found = _json(folder / "special_tokens_map.json", {}).get(
         "additional_special_tokens"
     ) or words.get("extra_special_tokens")
@@ -561,7 +570,8 @@ def _languages(
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """The weights in a file in float32, once their types and their number were looked at. Raises FileNotFoundError."""
+    """The weights in a file in float32, once their types and their number were looked
+    at. Raises FileNotFoundError."""
     _regular(path, 8 * MOST_NUMBERS)
     with safe_open(path, "pt") as file:
         stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
@@ -582,7 +592,8 @@ def _few(numbers: int) -> None:
 
 
 def _read_marian(path: Path) -> Files:
-    """Read Marian's own file of weights and what stands beside it in a zip of OPUS-MT: no code is run."""
+    """Read Marian's own file of weights and what stands beside it in a zip of OPUS-MT:
+    no code is run."""
     folder = path.parent
     vocabulary = next(iter(sorted(folder.glob("*vocab.yml"))), folder / "vocab.yml")
     _regular(path, 4 * MOST_NUMBERS)
@@ -677,7 +688,8 @@ def _read_marian(path: Path) -> Files:
 
 
 def _lines(content: bytes) -> list[tuple[str, int]]:
-    """Read Marian's vocabulary line by line, as parsers of YAML skip some: `"piece": 12`, quoted where it must be."""
+    """Read Marian's vocabulary line by line, as parsers of YAML skip some: `"piece":
+    12`, quoted where it must be."""
     found = []
     for line in content.decode().rstrip("\n").split("\n"):
         piece, _, number = line.rpartition(":")

@@ -1,5 +1,5 @@
-"""Read the records that training leaves beside a checkpoint: the history of its numbers, and moments with their maps.
-No torch."""
+"""Read the records that training leaves beside a checkpoint: the history of its
+numbers, and moments with their maps. No torch."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,8 @@ MOST_SHAPE = 64  # layers, and heads of a layer
 
 
 def read_history(folder: Path) -> History | None:
-    """Read the history of a checkpoint; None if it has none. Raises UserError if the file is broken."""
+    """Read the history of a checkpoint; None if it has none. Raises UserError if the
+    file is broken."""
     path = folder / HISTORY
     if not path.is_file():
         return None
@@ -71,7 +72,8 @@ def read_history(folder: Path) -> History | None:
 
 
 def moments_bytes(recorded: Moments) -> bytes:
-    """Pack moments as a file in safetensors format; names and texts stand in its header."""
+    """Pack moments as a file in safetensors format; names and texts stand in its
+    header."""
     arrays = {
         f"{stack}.{number}": maps
         for number, course in enumerate(recorded.courses)
@@ -93,7 +95,8 @@ def moments_bytes(recorded: Moments) -> bytes:
 
 
 def read_moments(folder: Path) -> Moments | None:
-    """Read the moments of a checkpoint's training; None if it has none. Raises UserError if the file is broken."""
+    """Read the moments of a checkpoint's training; None if it has none. Raises
+    UserError if the file is broken."""
     path = folder / MOMENTS
     if not path.is_file():
         return None
@@ -150,7 +153,8 @@ def read_moments(folder: Path) -> Moments | None:
 
 @contextmanager
 def _reading(path: Path, fault: str) -> Iterator[None]:
-    """Turn what is wrong with a file into a UserError that says what it "is no" or "holds no"."""
+    """Turn what is wrong with a file into a UserError that says what it "is no" or
+    "holds no"."""
     try:
         if (size := path.stat().st_size) > MOST_BYTES:
             raise ValueError(f"{size:,} bytes, at most {MOST_BYTES:,} are read")
@@ -224,7 +228,8 @@ def _course(
 
 
 def _finite(value: Any) -> Any:
-    """Return a number, or raise ValueError if it is not finite and below 1e300, as a plot needs it."""
+    """Return a number, or raise ValueError if it is not finite and below 1e300, as a
+    plot needs it."""
     if (
         isinstance(value, bool)
         or not isinstance(value, (int, float))

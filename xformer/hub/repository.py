@@ -1,8 +1,9 @@
-"""Find, download and upload checkpoints on the Hugging Face Hub, by owner/name[@revision].
+"""Find, download and upload checkpoints on the Hugging Face Hub, by
+owner/name[@revision].
 
-A name is looked for as a folder, then among those that ship, then in the Hub's cache, then on the Hub.
-`huggingface_hub` makes all requests and reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become
-UserErrors of one sentence.
+A name is looked for as a folder, then among those that ship, then in the Hub's cache,
+then on the Hub. `huggingface_hub` makes all requests and reads HF_TOKEN, HF_HOME,
+HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
 """
 
 import math
@@ -38,7 +39,8 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 # a branch, a tag, a commit, or refs/pr/1
 REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")
 COMMIT = re.compile(r"[0-9a-f]{40}")
-# seconds without a byte after which a connection is given up; the client's default is to wait for ever
+# seconds without a byte after which a connection is given up; the client's default is
+# to wait for ever
 PATIENCE = 60.0
 WEIGHTS = "model.safetensors"
 # who proposes safe weights, and under what title
@@ -47,7 +49,8 @@ CONVERTED = "Adding `safetensors` variant"
 
 
 class Access(NamedTuple):
-    """How files are requested from the Hub, with the names of its own client; the defaults follow the environment."""
+    """How files are requested from the Hub, with the names of its own client; the
+    defaults follow the environment."""
 
     token: str | None = None
     cache_dir: str | Path | None = None  # None: the client's own cache
@@ -82,7 +85,8 @@ class RepositoryName(NamedTuple):
 
 
 def parse_name(text: str) -> RepositoryName | None:
-    """Parse owner/name[@revision]; None for a text that can only be a path. Raises UserError if it is neither."""
+    """Parse owner/name[@revision]; None for a text that can only be a path. Raises
+    UserError if it is neither."""
     repository, at, revision = text.partition("@")
     if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
         return None
@@ -97,11 +101,12 @@ def parse_name(text: str) -> RepositoryName | None:
 
 
 def find(name: str | Path, access: Access = USUAL) -> Path:
-    """Return the folder of a checkpoint: that folder, or that of one that ships, by its name, or owner/name[@revision]
-    from the cache, or else from the Hub.
+    """Return the folder of a checkpoint: that folder, or that of one that ships, by its
+    name, or owner/name[@revision] from the cache, or else from the Hub.
 
-    A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder is
-    returned unchanged; `checkpoint.load` then raises the error. Raises UserError.
+    A checkpoint in the cache is used without any request; `fetch` asks for a newer one.
+    A path that is no folder is returned unchanged; `checkpoint.load` then raises the
+    error. Raises UserError.
     """
     if isinstance(name, Path) or Path(name).is_dir():
         return Path(name)
@@ -114,7 +119,8 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
 
 
 def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
-    """Return the folder of a checkpoint in the Hub's cache; None if files are missing. Makes no request."""
+    """Return the folder of a checkpoint in the Hub's cache; None if files are missing.
+    Makes no request."""
     found = [
         try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
         for file in checkpoint.FILES
@@ -125,12 +131,14 @@ def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
 
 
 def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -> Path:
-    """Download the new files of a checkpoint into the Hub's cache; return the folder. Raises UserError.
+    """Download the new files of a checkpoint into the Hub's cache; return the folder.
+    Raises UserError.
 
     foreign: the files of a model of others, see `imported`, in place of a checkpoint's.
 
-    All files are of one commit, each is checked against its digest, and the weights come last: a revision in the cache
-    always leads to a complete checkpoint, the new one or the previous one. A download that stalls is given up.
+    All files are of one commit, each is checked against its digest, and the weights
+    come last: a revision in the cache always leads to a complete checkpoint, the new
+    one or the previous one. A download that stalls is given up.
     """
     there = None if access.force_download or foreign else cached(name, access)
     if there and (
@@ -213,7 +221,8 @@ def _fetch(
 
 
 def _with_safe_weights(name: RepositoryName, access: Access) -> RepositoryName:
-    """The revision asked for if it has model.safetensors, else the Hub's own proposal of one, pinned to its commit."""
+    """The revision asked for if it has model.safetensors, else the Hub's own proposal
+    of one, pinned to its commit."""
     with _plainly(name, access.token):
         api = HfApi(token=access.token)
 
@@ -249,7 +258,8 @@ def _with_safe_weights(name: RepositoryName, access: Access) -> RepositoryName:
 
 
 def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
-    """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
+    """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one
+    is given. Raises UserError."""
     wanted = named(name)
     if folder is not None:
         checkpoint.vacant(folder)
@@ -262,8 +272,8 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
 
 
 def pinned(name: str) -> tuple[Path, RepositoryName]:
-    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes. Raises
-    UserError."""
+    """Fetch a checkpoint; return its folder, and its name with the commit as revision,
+    which never changes. Raises UserError."""
     wanted = named(name)
     folder = fetch(wanted)
     return folder, RepositoryName(wanted.repository, folder.name)
@@ -280,7 +290,8 @@ def named(text: str) -> RepositoryName:
 
 
 def copy(source: Path, folder: Path) -> None:
-    """Copy the files of a checkpoint, all of them or none. Raises UserError if they cannot be written."""
+    """Copy the files of a checkpoint, all of them or none. Raises UserError if they
+    cannot be written."""
     with made(folder) as new:
         for file in checkpoint.ALL_FILES:
             if (source / file).is_file():
@@ -289,7 +300,8 @@ def copy(source: Path, folder: Path) -> None:
 
 @contextmanager
 def made(folder: Path) -> Iterator[Path]:
-    """Make a checkpoint: what is written to the folder that is yielded stands in `folder` at the end, or nothing does.
+    """Make a checkpoint: what is written to the folder that is yielded stands in
+    `folder` at the end, or nothing does.
 
     Raises UserError if it cannot be written, or is there already.
     """
@@ -323,9 +335,11 @@ def push(
     branch: str | None = None,
     create_pr: bool = False,
 ) -> str:
-    """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
+    """Check a checkpoint and its card, and upload its files as one commit; return the
+    address of the commit.
 
-    private: for a repository that is created now; None: the owner's default. branch: created if it does not exist;
+    private: for a repository that is created now; None: the owner's default. branch:
+    created if it does not exist;
     None: main. create_pr: propose the commit as a pull request. Raises UserError.
     """
     if branch is not None and not REVISION.fullmatch(branch):
@@ -360,11 +374,13 @@ def push_space(
     private: bool | None = None,
     commit_message: str = "Upload the page",
 ) -> str:
-    """Upload files, by their paths in a Space, as one commit to it; return the address of its page.
+    """Upload files, by their paths in a Space, as one commit to it; return the address
+    of its page.
 
-    The Space is created if it does not exist. Files in its `folders` that are not among `files` are deleted.
-    variables: of the Space's environment; one whose value is None is removed. private: for a Space that is created now.
-    Raises UserError.
+    The Space is created if it does not exist. Files in its `folders` that are not among
+    `files` are deleted.
+    variables: of the Space's environment; one whose value is None is removed. private:
+    for a Space that is created now. Raises UserError.
     """
     name = _target(repository)
     kind = constants.REPO_TYPE_SPACE
@@ -405,8 +421,8 @@ def push_space(
 
 
 def _target(text: str, token: str | None = None) -> RepositoryName:
-    """Parse the name of a repository to upload to. Raises UserError if it is none, has a revision, or there is no token
-    to upload with."""
+    """Parse the name of a repository to upload to. Raises UserError if it is none, has
+    a revision, or there is no token to upload with."""
     name = parse_name(text)
     if name is None or "@" in text:
         raise UserError(f"{text!r} is no repository to upload to: write owner/name.")
@@ -419,9 +435,11 @@ def _target(text: str, token: str | None = None) -> RepositoryName:
 
 
 def damaged(folder: Path) -> Iterator[str]:
-    """Yield the files of a checkpoint in the Hub's cache that differ from the files that the Hub sent.
+    """Yield the files of a checkpoint in the Hub's cache that differ from the files
+    that the Hub sent.
 
-    The cache names each file by its digest; outside the cache there is no digest to compare with.
+    The cache names each file by its digest; outside the cache there is no digest to
+    compare with.
     """
     for file in checkpoint.ALL_FILES:
         path = (folder / file).resolve()
@@ -434,12 +452,14 @@ def damaged(folder: Path) -> Iterator[str]:
 
 
 def _digest(path: Path, like: str) -> str:
-    """Return the digest of a file, of the same kind as `like`: SHA-256 (64 digits), or git's SHA-1 of a blob."""
+    """Return the digest of a file, of the same kind as `like`: SHA-256 (64 digits), or
+    git's SHA-1 of a blob."""
     return checkpoint.digest(path) if len(like) == 64 else git_hash(path.read_bytes())
 
 
 def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None:
-    """Raise UserError, and remove the file from the cache, if it is not the one that the Hub announced."""
+    """Raise UserError, and remove the file from the cache, if it is not the one that
+    the Hub announced."""
     wanted = file.lfs.sha256 if file.lfs else file.blob_id
     if wanted and _digest(path, wanted) != wanted:
         path.resolve().unlink()
@@ -450,7 +470,8 @@ def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None
 
 
 def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
-    """Raise UserError if a repository lacks files of a checkpoint or offers files that could run code."""
+    """Raise UserError if a repository lacks files of a checkpoint or offers files that
+    could run code."""
     if pickles := sorted(
         file for file in files if Path(file).suffix in checkpoint.PICKLES
     ):
@@ -462,8 +483,8 @@ def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
 
 
 def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) -> None:
-    """Raise UserError if a file of those that would be downloaded is announced to be larger than is read, or TooLarge
-    if the weights have more bytes than `most`."""
+    """Raise UserError if a file of those that would be downloaded is announced to be
+    larger than is read, or TooLarge if the weights have more bytes than `most`."""
     for file, size in sizes.items():
         limit = most if file == WEIGHTS else checkpoint.MOST_BYTES
         if size > limit:
@@ -479,8 +500,8 @@ def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) ->
 
 @contextmanager
 def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
-    """Turn any error of the Hub's client into a UserError, give it PATIENCE, and silence its warnings. token: as it was
-    given."""
+    """Turn any error of the Hub's client into a UserError, give it PATIENCE, and
+    silence its warnings. token: as it was given."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     # errors are of the client, of its storage back end, or of a server that is no Hub

@@ -1,4 +1,5 @@
-"""What ships with the code: each checkpoint, its name, its folder, and how another is named in its place."""
+"""What ships with the code: each checkpoint, its name, its folder, and how another is
+named in its place."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ class Shipped:
 
     name: str  # of its folder in checkpoints/
     kind: str  # of what it holds, as `train` calls it
-    # of the environment, which names another in its place: a folder, or owner/name[@revision]
+    # of the environment, which names another in its place: a folder, or
+    # owner/name[@revision]
     variable: str = ""
     beside: Shipped | None = None  # the one that it is offered with
 
@@ -38,18 +40,21 @@ class Shipped:
         )
 
     def named(self, given: str | Path | None) -> str | Path | None:
-        """Return what is named in its place, by a flag or the environment; None where it is the one to use itself."""
+        """Return what is named in its place, by a flag or the environment; None where
+        it is the one to use itself."""
         return (
             given or (os.environ.get(self.variable) if self.variable else None) or None
         )
 
     def there(self, given: str | Path | None = None) -> bool:
-        """Tell whether there is one to use: one is named, or the one that ships is there."""
+        """Tell whether there is one to use: one is named, or the one that ships is
+        there."""
         return bool(self.named(given)) or self.path.is_dir()
 
     def find(self, given: str | Path | None = None) -> Path:
-        """Return the folder of the checkpoint to use; a name that is no folder is one that ships, or is looked for on
-        the Hub. Raises UserError, also where none is named and none ships with this copy of the program."""
+        """Return the folder of the checkpoint to use; a name that is no folder is one
+        that ships, or is looked for on the Hub. Raises UserError, also where none is
+        named and none ships with this copy of the program."""
         if not self.there(given):
             raise UserError(
                 f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "

@@ -24,11 +24,12 @@ def push(
     private: bool | None = None,
     message: str = "Upload the page",
 ) -> str:
-    """Upload the files that a Space needs, from the code at `root`, to owner/name; return the address of the Space.
+    """Upload the files that a Space needs, from the code at `root`, to owner/name;
+    return the address of the Space.
 
-    translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches when it builds the Space, or the
-    name of one that ships, which is uploaded; None: the usual one of those. mcp: make the Space an MCP server too.
-    Raises UserError.
+    translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches
+    when it builds the Space, or the name of one that ships, which is uploaded; None:
+    the usual one of those. mcp: make the Space an MCP server too. Raises UserError.
     """
     files: dict[str, Path | bytes] = {name: root / name for name in FILES}
     for path in sorted(path for name in FOLDERS for path in (root / name).rglob("*")):
@@ -68,8 +69,8 @@ def push(
 
 
 def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
-    """List the files of a checkpoint that ships, and of those that are offered beside it, as far as they are there.
-    Raises UserError where a folder holds none."""
+    """List the files of a checkpoint that ships, and of those that are offered beside
+    it, as far as they are there. Raises UserError where a folder holds none."""
     files: dict[str, Path | bytes] = {}
     for each in SHIPPED:
         folder = root / each.folder
@@ -95,7 +96,8 @@ def _examine(folder: Path, kind: str) -> None:
 
 
 def _requirements(text: str) -> bytes:
-    """Leave out of the requirements the packages that a Space's host has, and limit torch to NEWEST_TORCH instead."""
+    """Leave out of the requirements the packages that a Space's host has, and limit
+    torch to NEWEST_TORCH instead."""
     names = {
         line: named[0]
         for line in text.splitlines()
@@ -109,8 +111,9 @@ def _requirements(text: str) -> bytes:
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
-    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space. Raises
-    UserError if the README has no metadata of a Space."""
+    """Add to a Space's README the repositories, and their files, that the Hub fetches
+    when it builds the Space. Raises UserError if the README has no metadata of a Space.
+    """
     if card.read(path).data.get("sdk") != "gradio":
         raise UserError(
             f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "

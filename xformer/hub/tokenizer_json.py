@@ -1,4 +1,5 @@
-"""Read the tokenizer.json that transformers 5 saves, in place of SentencePiece's own file, with NLLB's models."""
+"""Read the tokenizer.json that transformers 5 saves, in place of SentencePiece's own
+file, with NLLB's models."""
 
 import base64
 from typing import Any, NamedTuple
@@ -21,10 +22,12 @@ class Read(NamedTuple):
 
 
 def read(table: dict[str, Any]) -> Read:
-    """Read byte-pair merges (Sennrich et al. 2016), and the pieces that stand for languages.
+    """Read byte-pair merges (Sennrich et al. 2016), and the pieces that stand for
+    languages.
 
-    A merge that comes earlier has a higher score in SentencePiece's form, as each had in the file that transformers
-    made the merges of. Raises ValueError, KeyError or TypeError where it holds something else.
+    A merge that comes earlier has a higher score in SentencePiece's form, as each had
+    in the file that transformers made the merges of. Raises ValueError, KeyError or
+    TypeError where it holds something else.
     """
     held = table["model"]
     if held["type"] != "BPE":
@@ -58,7 +61,8 @@ def read(table: dict[str, Any]) -> Read:
 
 
 def _charsmap(normalizer: Any) -> bytes:
-    """The table by which SentencePiece puts characters in place of others; b"" where there is none."""
+    """The table by which SentencePiece puts characters in place of others; b"" where
+    there is none."""
     one = normalizer or {}
     found = next(
         (

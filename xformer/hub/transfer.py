@@ -1,8 +1,11 @@
-"""Give up downloads that stall: from a Hub that is silent, sends a byte now and then, or breaks off again and again.
+"""Give up downloads that stall: from a Hub that is silent, sends a byte now and then,
+or breaks off again and again.
 
-The Hub's client gives up a silent connection only, and retries for ever if each connection brings something. Here a
-download runs in a thread of its own, and its bars of progress count its new bytes. If a minute brings too few, the
-caller gets an error, and the thread ends at its next byte; one of Xet, the Hub's newer storage, ends by itself.
+The Hub's client gives up a silent connection only, and retries for ever if each
+connection brings something. Here a download runs in a thread of its own, and its bars
+of progress count its new bytes. If a minute brings too few, the caller gets an error,
+and the thread ends at its next byte; one of Xet, the Hub's newer storage, ends by
+itself.
 """
 
 import threading
@@ -17,9 +20,11 @@ from huggingface_hub.utils import tqdm
 T = TypeVar("T")
 WINDOW = 60.0  # seconds over which new bytes are counted
 LEAST = 300_000  # new bytes that a download must bring in each WINDOW: 5 kB a second
-# downloads at the same time, including those that were given up and still hang on a connection
+# downloads at the same time, including those that were given up and still hang on a
+# connection
 MOST = 32
-# The client's bars move with what comes, in place of 10 MB at a time, for which a slow one needs many a WINDOW.
+# The client's bars move with what comes, in place of 10 MB at a time, for which a slow
+# one needs many a WINDOW.
 constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 _running = threading.BoundedSemaphore(MOST)
 
@@ -37,8 +42,9 @@ class TooMany(Exception):
 
 
 def watched(work: Callable[[type[tqdm]], T]) -> T:
-    """Run `work`, which downloads under bars of the class that it is given, in a thread of its own; return its result.
-    Raises Stalled if it brings too few new bytes, and TooMany if it cannot begin."""
+    """Run `work`, which downloads under bars of the class that it is given, in a thread
+    of its own; return its result. Raises Stalled if it brings too few new bytes, and
+    TooMany if it cannot begin."""
     running = _running
     result = Future[T]()
     given_up = threading.Event()
@@ -47,12 +53,14 @@ def watched(work: Callable[[type[tqdm]], T]) -> T:
         raise TooMany
 
     class Bar(tqdm):
-        """Counts, shown or not, the bytes beyond the farthest place so far: the client moves it back to begin again."""
+        """Counts, shown or not, the bytes beyond the farthest place so far: the client
+        moves it back to begin again."""
 
         place = 0
 
         def update(self, n: float | None = 1) -> bool | None:
-            # Xet moves a bar for what it received and one for what it wrote from threads in which nothing may be raised
+            # Xet moves a bar for what it received and one for what it wrote from
+            # threads in which nothing may be raised
             if given_up.is_set() and threading.current_thread() is thread:
                 raise Stalled(0)
             self.place += int(n or 0)

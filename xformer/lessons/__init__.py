@@ -1,1 +1,2 @@
-"""Lessons beside the page: what they are made of, how an answer is checked on the live model, and how they look."""
+"""Lessons beside the page: what they are made of, how an answer is checked on the live
+model, and how they look."""

@@ -1,7 +1,9 @@
-"""Checks of answers: each computes what is true of the model on the page, by the name that a lesson's file gives it.
+"""Checks of answers: each computes what is true of the model on the page, by the name
+that a lesson's file gives it.
 
-Parameters name words, settings and models; none is an answer, so a question can be asked of other sentences and other
-weights. A check raises UserError where it makes no sense there.
+Parameters name words, settings and models; none is an answer, so a question can be
+asked of other sentences and other weights. A check raises UserError where it makes no
+sense there.
 """
 
 import math
@@ -43,7 +45,8 @@ Values = dict[str, Any]
 
 
 def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
-    """How much a word looks at another in each head of a stack, (layers, heads), as the page shows it."""
+    """How much a word looks at another in each head of a stack, (layers, heads), as the
+    page shows it."""
     given = given_heads(scene.service.info, scene.service.alignment_errors)
     found = grid(scene.passed, stack, Lock(asks, seen), given)
     return np.nan_to_num(there(found if np.isfinite(found).any() else None))
@@ -103,7 +106,8 @@ def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 @choice
 def whole(scene: Scene) -> tuple[str, Values]:
-    """Whether the whole translation is less likely than its least likely piece: "smaller", "same" or "greater"."""
+    """Whether the whole translation is less likely than its least likely piece:
+    "smaller", "same" or "greater"."""
     logs = scene.translated.best.log_probs
     true = (
         "same"
@@ -120,7 +124,8 @@ def whole(scene: Scene) -> tuple[str, Values]:
 
 @judged
 def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
-    """A typed sentence whose translation begins with a piece that has a probability under `below` percent."""
+    """A typed sentence whose translation begins with a piece that has a probability
+    under `below` percent."""
     best = scene.service.translate(scene.typed).best
     sure = math.exp(best.log_probs[0])
     return (
@@ -135,7 +140,8 @@ def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
 
 @most
 def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]:
-    """The English word that a Spanish one looks at most in the head that aligns best."""
+    """The English word that a Spanish one looks at most in the head that aligns
+    best."""
     head = scene.service.best_head
     asks = scene.position("target", word)
     row = {
@@ -151,7 +157,8 @@ def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]
 def looks_most(
     scene: Scene, *, word: str, among: Sequence[str]
 ) -> tuple[Mapping[str, float], Values]:
-    """Of some English words, the one that a word looks at most, in whichever head of the encoder that is."""
+    """Of some English words, the one that a word looks at most, in whichever head of
+    the encoder that is."""
     asks = scene.position("source", word)
     found = {
         one: _best(
@@ -171,7 +178,8 @@ def looks_most(
 def head_for(
     scene: Scene, *, word: str, target: str, part: float
 ) -> tuple[bool, str, Values]:
-    """A head of the encoder in which a word looks at another, with at least this part of the largest share."""
+    """A head of the encoder in which a word looks at another, with at least this part
+    of the largest share."""
     shares = _shares(
         scene,
         "encoder_self",
@@ -218,7 +226,8 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
 
 @choice
 def row_reading(scene: Scene) -> tuple[str, Values]:
-    """Which piece a row of the best head stands for: the one it was "given", or "predicted"."""
+    """Which piece a row of the best head stands for: the one it was "given", or
+    "predicted"."""
     predicted, given = there(scene.service.alignment_errors(scene.service.best_head))
     return "given" if given < predicted else "predicted", {
         "given": f"{given:.2f}",
@@ -237,7 +246,8 @@ def without_head(scene: Scene) -> tuple[str, str]:
 
 @choice
 def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
-    """What costs the translation more: the "head" on the page, or a "word" of the source."""
+    """What costs the translation more: the "head" on the page, or a "word" of the
+    source."""
     trace = scene.passed
     scene.position("source", word)  # says so where there is no such word
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
@@ -277,7 +287,8 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 @judged
 def times_larger(scene: Scene) -> tuple[bool, str, Values]:
-    """How many times the second weight of a row the first is: from 1, 10, 100 or 1000 on."""
+    """How many times the second weight of a row the first is: from 1, 10, 100 or 1000
+    on."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
     least = max(one for one in (1, 10, 100, 1000) if math.log(one) <= first - second)
     return (
@@ -293,7 +304,8 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
 
 @choice
 def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
-    """What a row becomes where scores are multiplied: all on "one" piece, "even", or "between"."""
+    """What a row becomes where scores are multiplied: all on "one" piece, "even", or
+    "between"."""
     scores = _scaled(scene)[1]
     weights = softmax(scores[np.isfinite(scores)], beta)
     true = (
@@ -308,7 +320,8 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
 
 @choice
 def unscaled(scene: Scene) -> tuple[str, Values]:
-    """Whether the largest weight is "larger" or "smaller" where scores are not divided by the root of d."""
+    """Whether the largest weight is "larger" or "smaller" where scores are not divided
+    by the root of d."""
     walk, scores = _scaled(scene)
     now = softmax(scores).max()
     then = softmax(scores, math.sqrt(walk.q.shape[-1])).max()
@@ -325,7 +338,8 @@ def unscaled(scene: Scene) -> tuple[str, Values]:
 def moved(
     scene: Scene, *, how: str, value: float = 0, seed: int | None = None
 ) -> tuple[str, str]:
-    """The translation with other positions, or with the words of the source shuffled."""
+    """The translation with other positions, or with the words of the source
+    shuffled."""
     before = scene.translated
     found = scene.service.ask(
         questions.Move(before, before.best.tokens, options.Positions(how, value), seed)
@@ -345,7 +359,8 @@ def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
 
 @number
 def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
-    """How many pieces the piece at a place of the translation may look at, itself and <s> included."""
+    """How many pieces the piece at a place of the translation may look at, itself and
+    <s> included."""
     walk = _walk(scene, Head("decoder_self", 1, 1))
     at = min(place, len(walk.queries) - 1)
     return float(walk.mask[at].sum()), {"piece": shown(walk.queries[at])}
@@ -381,7 +396,8 @@ def greedy(scene: Scene) -> tuple[str, str]:
 
 @judged
 def greedy_differs(scene: Scene) -> tuple[bool, str, Values]:
-    """A typed sentence for which the beam and greedy search find different translations."""
+    """A typed sentence for which the beam and greedy search find different
+    translations."""
     beam, alone = _beam_and_greedy(scene, scene.typed)
     return beam != alone, "", {"beam": beam, "greedy": alone}
 
@@ -563,7 +579,8 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
 
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
-    """How often the classifier is right where it is about so sure, in percent: in the nearest bin on each side."""
+    """How often the classifier is right where it is about so sure, in percent: in the
+    nearest bin on each side."""
     found = there(
         [one for one in there(there(scene.reviews).calibration).bins if one.count]
         or None
@@ -610,11 +627,13 @@ def makes(scene: Scene, *, word: str) -> tuple[bool, str, Values]:
     return word.lower() in _spanish(text), "", {"text": text}
 
 
-# Where a step leads, computed: keys and values of the address. The scene is that of the step's sentence.
+# Where a step leads, computed: keys and values of the address. The scene is that of the
+# step's sentence.
 
 
 def link(scene: Scene, *, word: str, target: str) -> Values:
-    """The head of the encoder in which a word looks most at another, with both locked."""
+    """The head of the encoder in which a word looks most at another, with both
+    locked."""
     asks, seen = (scene.position("source", one) for one in (word, target))
     head, _ = _best(_shares(scene, "encoder_self", asks, seen), "encoder_self")
     return {**head._asdict(), "lock": f"en{asks[1]}-en{seen[1]}"}

@@ -1,6 +1,8 @@
-"""Lessons, the glossary and lectures, read from assets/: texts in two languages, states of the page, and questions.
+"""Lessons, the glossary and lectures, read from assets/: texts in two languages, states
+of the page, and questions.
 
-What a file may hold is said in docs/LESSONS.md. A question names a check and words; it holds no answer.
+What a file may hold is said in docs/LESSONS.md. A question names a check and words; it
+holds no answer.
 """
 
 import json
@@ -96,7 +98,8 @@ class Lesson:
     steps: tuple[Step, ...]
 
     def step(self, number: int) -> Step | None:
-        """The step of a number, from 1; None after the last, where the summary stands."""
+        """The step of a number, from 1; None after the last, where the summary
+        stands."""
         return self.steps[number - 1] if number <= len(self.steps) else None
 
 
@@ -111,7 +114,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Slide:
-    """What a lecture has, and what the page shows of it: nothing, where both `see` and `lesson` are empty."""
+    """What a lecture has, and what the page shows of it: nothing, where both `see` and
+    `lesson` are empty."""
 
     term: str  # in the lecture's own words
     text: Text
@@ -176,7 +180,8 @@ def lectures() -> dict[str, Lecture]:
 
 
 def read(path: Path) -> Lesson:
-    """Read a lesson. Raises UserError, a sentence that names the file and the step, where it cannot be used."""
+    """Read a lesson. Raises UserError, a sentence that names the file and the step,
+    where it cannot be used."""
     stored = _stored(path)
     with refusing(
         (ValueError, TypeError, AttributeError),
@@ -207,7 +212,8 @@ def _stored(path: Path) -> dict[str, Any]:
 
 
 def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
-    """Read a step; hints: how many its question must have. Raises ValueError, TypeError or AttributeError."""
+    """Read a step; hints: how many its question must have. Raises ValueError, TypeError
+    or AttributeError."""
     _known(stored, ("text", "address", "point", "place", "question"), where)
     place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}
@@ -254,7 +260,8 @@ def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Questio
 def _called(
     table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], where: str
 ) -> tuple[str, dict[str, Any]]:
-    """The name of a function of a table, and what a file gives it: what the function takes, and no more."""
+    """The name of a function of a table, and what a file gives it: what the function
+    takes, and no more."""
     given = dict(stored)
     name = str(given.pop("name", None))
     if name not in table:
@@ -282,7 +289,8 @@ def _known(stored: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None
 
 
 def _text(text: Any, place: str, most: int) -> Text:
-    """A text in both languages, of fewer words than `most`. place: its own, for sentences about it."""
+    """A text in both languages, of fewer words than `most`. place: its own, for
+    sentences about it."""
     codes = (ENGLISH.code, SPANISH.code)
     if not isinstance(text, Mapping) or not all(
         isinstance(text.get(code), str) and text[code] for code in codes

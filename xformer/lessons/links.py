@@ -1,8 +1,11 @@
-"""Lessons of a class: one whole lesson in a link or a small file, read within limits, because anybody may have made it.
+"""Lessons of a class: one whole lesson in a link or a small file, read within limits,
+because anybody may have made it.
 
-An address names one "~DATA": JSON, deflated as zlib does, in base64url. It has a `title`, the `language` of its texts
-and `steps`; a step has a `text`, an `address` and perhaps a `question`: a `check` of OFFERS, the fields of that check,
-and, if the teacher wrote any, `ask`, other words for it, and up to two `hints`. A file holds the same JSON as it is.
+An address names one "~DATA": JSON, deflated as zlib does, in base64url. It has a
+`title`, the `language` of its texts and `steps`; a step has a `text`, an `address` and
+perhaps a `question`: a `check` of OFFERS, the fields of that check, and, if the teacher
+wrote any, `ask`, other words for it, and up to two `hints`. A file holds the same JSON
+as it is.
 """
 
 import json
@@ -34,7 +37,8 @@ LANGUAGES = {one.code: one for one in (ENGLISH, SPANISH)}
 
 @dataclass(frozen=True)
 class Offer:
-    """A check that a teacher may choose; without words of the teacher it is asked as "class_ask_" and its name says."""
+    """A check that a teacher may choose; without words of the teacher it is asked as
+    "class_ask_" and its name says."""
 
     kind: str  # of files.KINDS
     # that the teacher fills in: `options`, or parameters of the check
@@ -72,8 +76,9 @@ OFFERS = {
 
 
 def where(value: str) -> tuple[Lesson, int] | None:
-    """The lesson and the step, from 1, that a control names: "it.3", or "it" for its first; after the last step comes
-    the summary. None where there is none such. Raises UserError for a lesson of a class that cannot be used."""
+    """The lesson and the step, from 1, that a control names: "it.3", or "it" for its
+    first; after the last step comes the summary. None where there is none such. Raises
+    UserError for a lesson of a class that cannot be used."""
     name, _, number = value.partition(".")
     number = number or "1"
     lesson = (
@@ -91,7 +96,8 @@ def where(value: str) -> tuple[Lesson, int] | None:
 
 
 def read(data: str) -> Lesson:
-    """Read the lesson of a class. Raises UserError, a sentence that names the limit or the step."""
+    """Read the lesson of a class. Raises UserError, a sentence that names the limit or
+    the step."""
     stored = _unpacked(data)
     title, code, steps = (stored.get(key) for key in ("title", "language", "steps"))
     if (
@@ -144,7 +150,8 @@ def _unpacked(data: str) -> dict[str, Any]:
 
 
 def _step(stored: Any, number: int, code: str) -> Step:
-    """A step as files have it, with the teacher's texts in the one language that they have."""
+    """A step as files have it, with the teacher's texts in the one language that they
+    have."""
     with refusing(
         (ValueError, TypeError, AttributeError, LookupError),
         lambda _: Message.of("error_class_step", step=number),
@@ -200,7 +207,8 @@ def _step(stored: Any, number: int, code: str) -> Step:
 
 
 def _question(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as files have it. Raises ValueError, TypeError or LookupError where it is none of OFFERS."""
+    """A question as files have it. Raises ValueError, TypeError or LookupError where it
+    is none of OFFERS."""
     given = {
         key: value
         for key, value in stored.items()

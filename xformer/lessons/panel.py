@@ -1,4 +1,5 @@
-"""The panel beside the page as HTML: a step, lessons, the glossary, or a lecture. assets/lesson.js draws it."""
+"""The panel beside the page as HTML: a step, lessons, the glossary, or a lecture.
+assets/lesson.js draws it."""
 
 import re
 from functools import partial
@@ -35,7 +36,8 @@ def shown(text: Text, language: Language) -> str:
 
 
 def step(lesson: Lesson, number: int, language: Language) -> str:
-    """A step, from 1, with its question, and the ways on; after the last the summary."""
+    """A step, from 1, with its question, and the ways on; after the last the
+    summary."""
     one = lesson.step(number)
     html = partial(shown, language=language)
     if one is None:
@@ -57,7 +59,8 @@ def step(lesson: Lesson, number: int, language: Language) -> str:
 
 
 def choice_of_lessons(language: Language) -> str:
-    """All lessons. The browser knows what was done of each, and on which step to go on."""
+    """All lessons. The browser knows what was done of each, and on which step to go
+    on."""
     return fill(
         "lessons.choice",
         language,
@@ -98,7 +101,8 @@ def for_a_class(language: Language) -> str:
 
 
 def all_terms(language: Language) -> str:
-    """The glossary, with a field that filters it; each entry with a button that shows where it is to be seen."""
+    """The glossary, with a field that filters it; each entry with a button that shows
+    where it is to be seen."""
     terms = [
         (said(one.term, language), marked(said(one.text, language)), one.see)
         for one in glossary()
@@ -146,7 +150,8 @@ def one_lecture(name: str, language: Language) -> str:
 
 
 def reply(found: Found, language: Language) -> str:
-    """Say what was found, and what the reader expected where that was something else."""
+    """Say what was found, and what the reader expected where that was something
+    else."""
     return fill(
         "lessons.reply", language, found=found, said=found.message.say(language)
     )

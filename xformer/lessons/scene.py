@@ -1,4 +1,5 @@
-"""What a check sees: the page when a question is answered, and the answer; and the kinds of check there are."""
+"""What a check sees: the page when a question is answered, and the answer; and the
+kinds of check there are."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -90,7 +91,8 @@ class Scene:
         ]
 
     def position(self, side: str, word: str) -> Word:
-        """The first place of a word in a sentence of the pass; raises UserError where it is not there."""
+        """The first place of a word in a sentence of the pass; raises UserError where
+        it is not there."""
         for one in self.every(side):
             if text_of(self.passed, one).lower() == word.lower():
                 return one
@@ -98,7 +100,8 @@ class Scene:
 
     @property
     def chosen(self) -> list[str]:
-        """The answer; where none was given, the locked words. Raises UserError where there is neither."""
+        """The answer; where none was given, the locked words. Raises UserError where
+        there is neither."""
         lock = locked(self.lock)
         found = (
             [self.answer]
@@ -128,8 +131,9 @@ def _share(value: float) -> str:
 
 
 def _kind(judge: Callable[..., Found]) -> Callable[..., Any]:
-    """Make a decorator that declares a check by what it measures. judge: says what was found, by the scene, the key of
-    the text about it, and what was measured. A file's parameters are those of the measure."""
+    """Make a decorator that declares a check by what it measures. judge: says what was
+    found, by the scene, the key of the text about it, and what was measured. A file's
+    parameters are those of the measure."""
 
     @wraps(judge)
     def declare(measure: Callable[..., tuple[Any, ...]], **more: Any) -> Any:
@@ -181,7 +185,8 @@ def most(
     values: Mapping[str, Any],
     written: Callable[[float], str] = _share,
 ) -> Found:
-    """By a table of words or names: the answer is that with the largest value. written: how one reads."""
+    """By a table of words or names: the answer is that with the largest value. written:
+    how one reads."""
     best = max(table, key=lambda one: table[one])
     answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
     own = f"{answer} ({written(table[answer])})" if answer in table else answer
@@ -196,5 +201,6 @@ def most(
 def judged(
     _: Scene, key: str, right: bool, own: str, values: Mapping[str, Any]
 ) -> Found:
-    """By what judges the answer itself: whether it is right, what it was worth, and values."""
+    """By what judges the answer itself: whether it is right, what it was worth, and
+    values."""
     return Found(right, Message.of(key, **values), own)

@@ -1,4 +1,5 @@
-"""Terms of the glossary inside texts: where one first appears, it is a button that opens its entry beside the text."""
+"""Terms of the glossary inside texts: where one first appears, it is a button that
+opens its entry beside the text."""
 
 import re
 from functools import cache
@@ -11,7 +12,8 @@ MOST = 3  # links in a part, so that its texts stay easy to read
 
 
 def linked(html: str, language: Language, seen: set[str], most: int = MOST) -> str:
-    """Make buttons of the terms in an escaped text that are not among `seen`, which they join, up to `most` of them."""
+    """Make buttons of the terms in an escaped text that are not among `seen`, which
+    they join, up to `most` of them."""
     pattern, names = _terms(language)
 
     def button(found: re.Match[str]) -> str:
@@ -31,8 +33,8 @@ def among(text: str, language: Language) -> set[str]:
 
 
 def entries(language: Language) -> str:
-    """All entries, out of sight until their buttons open them; once on a page, where the overview of all parts lists
-    them too (assets/places.js). HTML."""
+    """All entries, out of sight until their buttons open them; once on a page, where
+    the overview of all parts lists them too (assets/places.js). HTML."""
     return fill(
         "lessons.entries",
         language,
@@ -54,8 +56,8 @@ def _name(term: Term) -> str:
 
 @cache
 def _terms(language: Language) -> tuple[re.Pattern[str], dict[str, str]]:
-    """What finds a term, in the singular or plural and the longest first; and its name, by how it is written. No title
-    of a paper, and no key of the keyboard."""
+    """What finds a term, in the singular or plural and the longest first; and its name,
+    by how it is written. No title of a paper, and no key of the keyboard."""
     names = {}
     for one in glossary():
         term = said(one.term, language).lower()

@@ -1,7 +1,9 @@
-"""Which parts stand in which tab of the page, and in what order. Take a name out, and that part is gone from the page.
+"""Which parts stand in which tab of the page, and in what order. Take a name out, and
+that part is gone from the page.
 
-A part is a folder here. `part.py` lays it out and says what its controls do; `draw.py` draws, without torch; `ask.py`
-answers its questions, and may load torch. Its scripts, templates, style and texts lie beside them.
+A part is a folder here. `part.py` lays it out and says what its controls do; `draw.py`
+draws, without torch; `ask.py` answers its questions, and may load torch. Its scripts,
+templates, style and texts lie beside them.
 """
 
 from collections.abc import Mapping
@@ -14,9 +16,11 @@ from typing import Any
 class Tab:
     """A tab of the page.
 
-    parts: their folders. choice: the key, in the address, of the control by which a visitor chooses the part to see;
-    "": the first part is the tab, and lays the others out inside it. name: the key of the text that names a part of a
-    choice, with {} for its ID. own_field: whether it has texts of its own, and does without the sentence of the page.
+    parts: their folders. choice: the key, in the address, of the control by which a
+    visitor chooses the part to see; "": the first part is the tab, and lays the others
+    out inside it. name: the key of the text that names a part of a choice, with {} for
+    its ID. own_field: whether it has texts of its own, and does without the sentence of
+    the page.
     """
 
     parts: tuple[str, ...]

@@ -1,8 +1,9 @@
 """Records that the parts of the program hand each other; str, numbers and numpy only.
 
-Axes, here and in the comments of the fields: B batch, S source pieces, T target pieces, Q queries, K keys, H heads,
-D d_model, d = D / H, V vocabulary, W words, L pieces of whatever text it is. Each record is of one text, so that B and
-V stand in no shape; `layers` and `moments` are numbers of those.
+Axes, here and in the comments of the fields: B batch, S source pieces, T target pieces,
+Q queries, K keys, H heads, D d_model, d = D / H, V vocabulary, W words, L pieces of
+whatever text it is. Each record is of one text, so that B and V stand in no shape;
+`layers` and `moments` are numbers of those.
 
 | array | shape | unit |
 | --- | --- | --- |
@@ -53,9 +54,10 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Moments.errors | (moments, 2, layers, H) | alignment error rate, 0 to 1 |
 | LiveFrame.probabilities | (Q, K) | probability, rows sum to 1 |
 
-Of what is no array: `log_prob` and `log_probs` are natural logarithms, and `effect`, `entropies` and losses are nats;
-`probability`, `accuracy` and `share` go from 0 to 1, and BLEU and chrF from 0 to 100; `seconds` are seconds; layers and
-heads are counted from 1, positions and steps of a search from 0.
+Of what is no array: `log_prob` and `log_probs` are natural logarithms, and `effect`,
+`entropies` and losses are nats; `probability`, `accuracy` and `share` go from 0 to 1,
+and BLEU and chrF from 0 to 100; `seconds` are seconds; layers and heads are counted
+from 1, positions and steps of a search from 0.
 """
 
 # ruff: noqa: F403 - each module says in its __all__ which names are the package's

@@ -42,16 +42,19 @@ class Origin:
 # every pass is its own: arrays have no single truth to compare
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Every attention map of one teacher-forced pass: float32 arrays (layers, H, Q, K), rows sum to 1.
+    """Every attention map of one teacher-forced pass: float32 arrays (layers, H, Q, K),
+    rows sum to 1.
 
-    The norms (layers, H, K) are ||v W_O||, the length of each key's value vector after the output projection: how
-    much a head would take along from that key (Kobayashi et al. 2020). Of another program (`xformer.view`) there may be
-    no norms, no log-probabilities and no pieces, and empty arrays of stacks that its model lacks.
+    The norms (layers, H, K) are ||v W_O||, the length of each key's value vector after
+    the output projection: how much a head would take along from that key (Kobayashi et
+    al. 2020). Of another program (`xformer.view`) there may be no norms, no
+    log-probabilities and no pieces, and empty arrays of stacks that its model lacks.
     """
 
     source: tuple[str, ...]  # S pieces, the last of them </s>
     target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
-    # T pieces to predict, one at each position: the target moved on by one; () if unknown
+    # T pieces to predict, one at each position: the target moved on by one; () if
+    # unknown
     predicted: tuple[str, ...]
     log_probs: tuple[float, ...]  # of `predicted`
     encoder_self: np.ndarray  # (layers, H, S, S)
@@ -67,7 +70,8 @@ class Trace:
     number: int = field(init=False, default_factory=count().__next__)
 
     def of(self, stack: str) -> Maps:
-        """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
+        """The attention of one of STACKS, with its pieces. Raises KeyError for another
+        name."""
         asks, seen = (getattr(self, side) for side in SIDES[stack])
         predicted = () if stack == "encoder_self" else self.predicted
         return Maps(
@@ -81,16 +85,18 @@ class Trace:
 
     @property
     def asks_late(self) -> bool:
-        """Whether the query of a row was made before the piece of the row was read: that of a recurrent decoder."""
+        """Whether the query of a row was made before the piece of the row was read:
+        that of a recurrent decoder."""
         return (
             self.origin is not None and self.origin.info.architecture != "transformer"
         )
 
     def opening(self, head: Head | str | None = None) -> Head:
-        """The head on which a picture opens: `head`, also as "cross.1.2", or the best of the model if not given.
+        """The head on which a picture opens: `head`, also as "cross.1.2", or the best
+        of the model if not given.
 
-        Where the model lacks its stack it is the first of one that it has. Raises UserError for what names no head,
-        and where the model has none.
+        Where the model lacks its stack it is the first of one that it has. Raises
+        UserError for what names no head, and where the model has none.
         """
         best = self.origin.best_head if self.origin else Head("cross", 1, 1)
         start = (
@@ -110,7 +116,8 @@ class Trace:
         return start if start.stack in stacks else Head(stacks[0], 1, 1)
 
     def page(self, head: Head | str | None = None, language: Language = ENGLISH) -> str:
-        """Write a page of HTML that shows every head, opens without a server, and asks for nothing from outside.
+        """Write a page of HTML that shows every head, opens without a server, and asks
+        for nothing from outside.
 
         head: the one on which it opens, with the errors of `opening`.
         """
@@ -131,7 +138,8 @@ class Trace:
     def show(
         self, head: Head | str | None = None, language: Language = ENGLISH
     ) -> None:
-        """Show every head: in the notebook where this runs in one, else in the browser, from a temporary file.
+        """Show every head: in the notebook where this runs in one, else in the browser,
+        from a temporary file.
 
         head, language: as for `page`.
         """
@@ -140,7 +148,8 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveWalk:
-    """Additive attention (Bahdanau et al. 2015, section A.1.2) of all T steps: scores = tanh(q + k) w + a bias."""
+    """Additive attention (Bahdanau et al. 2015, section A.1.2) of all T steps: scores =
+    tanh(q + k) w + a bias."""
 
     queries: tuple[str, ...]  # T pieces given, the first of them <s>
     predicted: tuple[str, ...]  # T pieces

@@ -1,4 +1,5 @@
-"""A translation before and after something was changed: a word, a head, positions, the weighing."""
+"""A translation before and after something was changed: a word, a head, positions, the
+weighing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +25,13 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two source texts side by side: the pass over each with its own translation, and each translation after both."""
+    """Two source texts side by side: the pass over each with its own translation, and
+    each translation after both."""
 
     translations: tuple[Translation, Translation]
     traces: tuple[Trace, Trace]  # of each source and its own translation
-    # [source][translation]: log-probability of each piece of the translation, </s> included, after that source
+    # [source][translation]: log-probability of each piece of the translation, </s>
+    # included, after that source
     log_probs: tuple[tuple[tuple[float, ...], ...], ...]
 
     @property
@@ -59,7 +62,8 @@ class TwoModels:
     # alignment error rate of each one's best head; None if not measured
     errors: tuple[float | None, float | None]
     scores: tuple[Bleu, Bleu] | None  # against a reference; None without one
-    # The first model's translation in both; None unless they have one shape and split both texts into the same pieces.
+    # The first model's translation in both; None unless they have one shape and split
+    # both texts into the same pieces.
     forced: tuple[Trace, Trace] | None
 
     @property
@@ -71,7 +75,8 @@ class TwoModels:
         ]
 
     def heads(self, names: Sequence[str] = ("", "")) -> list[Head | None]:
-        """A head of the cross-attention of each model: of its name if it has one, else the best; None without any."""
+        """A head of the cross-attention of each model: of its name if it has one, else
+        the best; None without any."""
         known = [
             {
                 f"cross.{1 + layer}.{1 + head}"
@@ -135,7 +140,8 @@ class Reweighed:
 
 @dataclass(frozen=True, eq=False)
 class Moved(Reweighed):
-    """A translation before and after a change of positions or of the order of the words; `after` is of `source`."""
+    """A translation before and after a change of positions or of the order of the
+    words; `after` is of `source`."""
 
     source: str  # as it was read, perhaps shuffled
 
@@ -151,14 +157,17 @@ class Examined:
 
 @dataclass(frozen=True, eq=False)
 class Why:
-    """Why a piece was written and not its rival: what makes the difference of their logits, in nats."""
+    """Why a piece was written and not its rival: what makes the difference of their
+    logits, in nats."""
 
-    # by layer: heads of self-attention, of cross-attention, and the feed-forward network
+    # by layer: heads of self-attention, of cross-attention, and the feed-forward
+    # network
     adds: np.ndarray
     # the embedding of the piece before, its position, and the biases
     rest: tuple[float, float, float]
     # of each piece: contrastive gradient x input, and integrated gradients
     by_source: np.ndarray
     by_given: np.ndarray  # the same of the pieces given, up to that of the step
-    # of the difference, from average pieces to these: what integrated gradients should sum to
+    # of the difference, from average pieces to these: what integrated gradients should
+    # sum to
     change: float

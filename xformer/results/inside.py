@@ -1,4 +1,5 @@
-"""What a pass computes on its way: one head number by number, the residual stream, states read early."""
+"""What a pass computes on its way: one head number by number, the residual stream,
+states read early."""
 
 from dataclasses import dataclass
 
@@ -24,10 +25,11 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class DecoderReadings:
-    """The state of the decoder after each layer, read as if it were the last: by the output embedding.
+    """The state of the decoder after each layer, read as if it were the last: by the
+    output embedding.
 
-    Row 0 is of the embedded pieces. Nothing in training asks that such a reading make sense: a
-    layer hands its state to the next one, not to a reader.
+    Row 0 is of the embedded pieces. Nothing in training asks that such a reading make
+    sense: a layer hands its state to the next one, not to a reader.
     """
 
     given: tuple[str, ...]  # T pieces, the first of them <s>
@@ -40,10 +42,12 @@ class DecoderReadings:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Every number of one head in one pass, in the steps of equation 1 of Vaswani et al. (2017); float32, d is d_k.
+    """Every number of one head in one pass, in the steps of equation 1 of Vaswani et
+    al. (2017); float32, d is d_k.
 
-    Each step follows from the one before: scores = q k^T; scaled = scores / sqrt(d); masked = scaled, or minus infinity
-    where the mask is False; probabilities = softmax(masked); answers = probabilities v; shares = answers W_O.
+    Each step follows from the one before: scores = q k^T; scaled = scores / sqrt(d);
+    masked = scaled, or minus infinity where the mask is False; probabilities =
+    softmax(masked); answers = probabilities v; shares = answers W_O.
     """
 
     head: Head
@@ -65,7 +69,8 @@ class Walk:
     output: np.ndarray  # (Q, D), of all heads together, and the bias
     # (Q, D), what asks: q = x W_Q + b_Q; the normalised state where the order is "pre"
     x: np.ndarray
-    # (K, D), what is looked at: k = y W_K + b_K; in cross-attention what the encoder made
+    # (K, D), what is looked at: k = y W_K + b_K; in cross-attention what the encoder
+    # made
     y: np.ndarray
     w_q: np.ndarray  # (D, d)
     b_q: np.ndarray  # (d,)
@@ -75,7 +80,8 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class Sublayer:
-    """What one sub-layer did to the states of L pieces, (L, D), with the residual around it."""
+    """What one sub-layer did to the states of L pieces, (L, D), with the residual
+    around it."""
 
     layer: int  # from 1
     name: str  # "self_attention", "cross_attention" or "feed_forward"
@@ -96,16 +102,19 @@ class Sublayer:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The states of all pieces through one side of a model, sub-layer by sub-layer: the residual stream."""
+    """The states of all pieces through one side of a model, sub-layer by sub-layer: the
+    residual stream."""
 
     # L: of the source with </s>, or those that the decoder is given
     pieces: tuple[str, ...]
     predicted: tuple[str, ...]  # L to predict there; () in the encoder
     norm: str  # "pre" or "post"
     sublayers: tuple[Sublayer, ...]
-    # largest change of any output of a feed-forward network where its pieces stand in reverse order
+    # largest change of any output of a feed-forward network where its pieces stand in
+    # reverse order
     moved: float
-    # (L, D), the last state as the next part reads it: in "pre" order after one more LayerNorm
+    # (L, D), the last state as the next part reads it: in "pre" order after one more
+    # LayerNorm
     output: np.ndarray
 
     def of_layer(self, layer: int) -> list[Sublayer]:
@@ -115,7 +124,8 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """The encoder's input before it is summed: embeddings of S pieces, and positions, as vectors of D numbers."""
+    """The encoder's input before it is summed: embeddings of S pieces, and positions,
+    as vectors of D numbers."""
 
     pieces: tuple[str, ...]  # S, the last of them </s>
     embeddings: np.ndarray  # (S, D), scaled by the square root of D
@@ -124,12 +134,14 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """How much each state of an encoder moves with each of its inputs: Frobenius norms of derivatives (D, D)."""
+    """How much each state of an encoder moves with each of its inputs: Frobenius norms
+    of derivatives (D, D)."""
 
     pieces: tuple[str, ...]  # S, the last of them </s>
     # (S, S) float32: of the state of the row by the input vector of the column
     norms: np.ndarray
-    # of a state's D, random ones, by which the norms are estimated; 0 where they are exact
+    # of a state's D, random ones, by which the norms are estimated; 0 where they are
+    # exact
     directions: int
 
 
@@ -144,7 +156,8 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class MeaningMap:
-    """W words in the plane in which the states of all that are not the asker's own vary most; the own come first."""
+    """W words in the plane in which the states of all that are not the asker's own vary
+    most; the own come first."""
 
     # words and signs of each; "▁" stands before those after a space
     sentences: tuple[tuple[str, ...], ...]
@@ -165,7 +178,8 @@ class NearPair:
 
     source: str
     target: str
-    # "tatoeba"; "pivot", joined through a third language; "written" for this project; "entry", bare words
+    # "tatoeba"; "pivot", joined through a third language; "written" for this project;
+    # "entry", bare words
     origin: str
     similarity: float  # 0 to 1, `parts.learned.ask`
     more: int = 0  # further pairs of the same source
@@ -173,7 +187,8 @@ class NearPair:
 
 @dataclass(frozen=True)
 class MemoryScore:
-    """What a model makes of pairs that it learned from, or never saw: medians, in nats a piece, </s> included."""
+    """What a model makes of pairs that it learned from, or never saw: medians, in nats
+    a piece, </s> included."""
 
     seen: bool
     pairs: int

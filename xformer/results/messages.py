@@ -16,7 +16,8 @@ __all__ = ["Message", "UserError", "refusing", "unread"]
 
 @dataclass(frozen=True)
 class Message:
-    """A message to a person in a language chosen later: a key of assets/strings and its values."""
+    """A message to a person in a language chosen later: a key of assets/strings and its
+    values."""
 
     key: str
     values: tuple[tuple[str, Any], ...] = ()
@@ -32,9 +33,11 @@ class Message:
 
 
 class UserError(ValueError):
-    """A refusal of what a person asked for: one sentence with the value, the limit and what to do.
+    """A refusal of what a person asked for: one sentence with the value, the limit and
+    what to do.
 
-    It is shown as it is, on the page and on the command line; in the reader's language where it is a `Message`.
+    It is shown as it is, on the page and on the command line; in the reader's language
+    where it is a `Message`.
     """
 
     def __init__(self, message: Message | str) -> None:
@@ -55,8 +58,8 @@ def refusing(
     kinds: type[Exception] | tuple[type[Exception], ...],
     say: Callable[[Any], Message | str | ValueError],
 ) -> Iterator[None]:
-    """Turn errors of these kinds into a UserError that says what `say` makes of one, or into the error that it makes. A
-    UserError stays as it is."""
+    """Turn errors of these kinds into a UserError that says what `say` makes of one, or
+    into the error that it makes. A UserError stays as it is."""
     try:
         yield
     except UserError:
@@ -67,8 +70,9 @@ def refusing(
 
 
 def unread(path: Path, most: int) -> str:
-    """Say why a file is not read as a whole: a pipe or a device may have no end, and another may have far more than
-    `most` bytes; "" for one that is. Raises OSError where there is none."""
+    """Say why a file is not read as a whole: a pipe or a device may have no end, and
+    another may have far more than `most` bytes; "" for one that is. Raises OSError
+    where there is none."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         return "is no regular file"

@@ -12,7 +12,8 @@ from xformer.strings import ENGLISH, Language
 
 __all__ = ["GENERATIONS", "SIDES", "STACKS", "Block", "Head", "LayerTimes", "ModelInfo"]
 
-# The stacks of attention, and of which side of a pair the pieces are that ask in each, and that are looked at.
+# The stacks of attention, and of which side of a pair the pieces are that ask in each,
+# and that are looked at.
 SIDES = {
     "encoder_self": ("source", "source"),
     "decoder_self": ("target", "target"),
@@ -24,7 +25,8 @@ GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")
 
 
 class Head(NamedTuple):
-    """The place of an attention head; written "cross.1.2" outside the program: in addresses, menus and files."""
+    """The place of an attention head; written "cross.1.2" outside the program: in
+    addresses, menus and files."""
 
     stack: str  # of STACKS
     layer: int  # from 1
@@ -44,9 +46,11 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, name: str, stack: str = "") -> Head:
-        """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2" of a given `stack`.
+        """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2"
+        of a given `stack`.
 
-        Raises UserError for anything else; but not for a head that a model lacks, which its `ModelInfo` knows.
+        Raises UserError for anything else; but not for a head that a model lacks, which
+        its `ModelInfo` knows.
         """
         parts = name.replace(".", " ").split()
         stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
@@ -106,7 +110,8 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class Block:
-    """One box in the figure of a model: a sub-layer, a normalisation, or the embeddings."""
+    """One box in the figure of a model: a sub-layer, a normalisation, or the
+    embeddings."""
 
     name: str  # "encoder.layers.0.self_attention"
     weights: tuple[tuple[str, tuple[int, ...]], ...]  # name and shape of each

@@ -1,4 +1,5 @@
-"""What a person asks for: settings of a search, other positions, other weights of attention."""
+"""What a person asks for: settings of a search, other positions, other weights of
+attention."""
 
 from dataclasses import dataclass
 
@@ -26,7 +27,8 @@ class Options:
     top_k: int = 0  # sample among the k likeliest; 0: all
     # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
     top_p: float = 1.0
-    # of the samples; each text draws its own, so that they do not depend on what else is translated
+    # of the samples; each text draws its own, so that they do not depend on what else
+    # is translated
     seed: int = 0
     # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
     stop: str = "lookahead"
@@ -76,7 +78,8 @@ BASES = (2.0, 1_000_000.0)  # least and greatest base of sinusoids
 
 @dataclass(frozen=True)
 class Positions:
-    """The positions that a pass adds to its embeddings: the model's own, or others for that pass alone."""
+    """The positions that a pass adds to its embeddings: the model's own, or others for
+    that pass alone."""
 
     kind: str = "own"  # of POSITION_KINDS; "none": zeros instead of positions
     # "shift": how far all are moved on; "base": the base of the sinusoids
@@ -93,15 +96,18 @@ SCOPES = ("stack", "layer", "head")
 
 @dataclass(frozen=True)
 class Weighing:
-    """Attention that makes weights of scores otherwise than equation 1: in one head, in its layer, or in its stack.
+    """Attention that makes weights of scores otherwise than equation 1: in one head, in
+    its layer, or in its stack.
 
-    Kinds: "beta", softmax(beta q k^T / sqrt(d)); "unscaled", softmax(q k^T); "after", softmax(q k^T) / sqrt(d);
-    "queries", the softmax over the queries, so that columns sum to 1; "zeroed", what the future mask hides gets a score
-    of 0 and a value of 0 in place of a score of minus infinity.
+    Kinds: "beta", softmax(beta q k^T / sqrt(d)); "unscaled", softmax(q k^T); "after",
+    softmax(q k^T) / sqrt(d); "queries", the softmax over the queries, so that columns
+    sum to 1; "zeroed", what the future mask hides gets a score of 0 and a value of 0 in
+    place of a score of minus infinity.
     """
 
     head: Head
     scope: str = "stack"  # of SCOPES
     kind: str = "beta"  # of WEIGHINGS
-    # of "beta": from 0, where all weights are alike, to infinity, where the largest takes all
+    # of "beta": from 0, where all weights are alike, to infinity, where the largest
+    # takes all
     beta: float = 1.0

@@ -1,9 +1,12 @@
-"""What may be asked of a translation model about its inside: records for `serve.protocol.TranslationService.ask`.
+"""What may be asked of a translation model about its inside: records for
+`serve.protocol.TranslationService.ask`.
 
-A question says by its type what record answers it; a docstring says what that is, and its units. A source is a text,
-which is read as `translate` reads it, in small letters where that finds it likelier; or the same model's translation of
-one, whose pieces are then known. A target is a text, or the tokens of a `Candidate`.
-options, prefix and max_length are those of `translate`. What cannot be answered raises UserError when it is asked.
+A question says by its type what record answers it; a docstring says what that is, and
+its units. A source is a text, which is read as `translate` reads it, in small letters
+where that finds it likelier; or the same model's translation of one, whose pieces are
+then known. A target is a text, or the tokens of a `Candidate`. options, prefix and
+max_length are those of `translate`. What cannot be answered raises UserError when it is
+asked.
 """
 
 from collections.abc import Sequence
@@ -51,7 +54,8 @@ Answer = TypeVar("Answer", covariant=True)
 
 @dataclass_transform(frozen_default=True)
 class Question(Generic[Answer]):
-    """A question whose answer is of this type; the kinds of questions are frozen dataclasses of what is asked for."""
+    """A question whose answer is of this type; the kinds of questions are frozen
+    dataclasses of what is asked for."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -74,48 +78,57 @@ class WalkHead(OfPair[Walk]):
 
 
 class Begin(OfPair[tuple[Walk, dict[str, tuple[float, float]]]]):
-    """`WalkHead` in a model of the same shape that has learned nothing, its weights just drawn; and, for each matrix of
-    the layer, the standard deviation of its numbers then and in the trained model."""
+    """`WalkHead` in a model of the same shape that has learned nothing, its weights
+    just drawn; and, for each matrix of the layer, the standard deviation of its numbers
+    then and in the trained model."""
 
     head: Head
 
 
 class WalkAdditive(OfPair[AdditiveWalk]):
-    """Every number of the additive attention of a recurrent model, at each step. Refused by other models."""
+    """Every number of the additive attention of a recurrent model, at each step.
+    Refused by other models."""
 
 
 class Follow(OfPair[Stream]):
-    """The states (L, D) of all pieces through one side of the model, sub-layer by sub-layer."""
+    """The states (L, D) of all pieces through one side of the model, sub-layer by
+    sub-layer."""
 
     side: str  # "encoder" or "decoder"
 
 
 class Occlude(OfPair[Occlusion]):
-    """The nats that each target piece loses where each word of the source is left out, (T, W)."""
+    """The nats that each target piece loses where each word of the source is left out,
+    (T, W)."""
 
 
 class RankHeads(OfPair[list[HeadEffect]]):
-    """The nats that the target loses without each head, the worst loss first; progress: passes done, and of all."""
+    """The nats that the target loses without each head, the worst loss first; progress:
+    passes done, and of all."""
 
     stacks: Sequence[str] = STACKS
 
 
 class ReadDecoder(OfPair[DecoderReadings]):
-    """The decoder's state after each layer, read as if it were the last: probabilities (layers + 1, T)."""
+    """The decoder's state after each layer, read as if it were the last: probabilities
+    (layers + 1, T)."""
 
 
 class Force(OfPair[Forced]):
-    """The log-probability and the loss, in nats, of each target piece after those before it (teacher forcing)."""
+    """The log-probability and the loss, in nats, of each target piece after those
+    before it (teacher forcing)."""
 
     smoothing: float = 0.1  # of the labels, 0 to below 1
 
 
 class SweepBeta(OfPair[dict[str, tuple[float, ...]]]):
-    """The target's log-probability for each of `explain.principles.BETAS` in all heads of a stack, by stack."""
+    """The target's log-probability for each of `explain.principles.BETAS` in all heads
+    of a stack, by stack."""
 
 
 class Reweigh(OfPair[Reweighed]):
-    """A translation with changed attention weights, and what they change in a target made without the change."""
+    """A translation with changed attention weights, and what they change in a target
+    made without the change."""
 
     change: Weighing
     options: Options | None = None
@@ -123,7 +136,8 @@ class Reweigh(OfPair[Reweighed]):
 
 
 class Move(OfPair[Moved]):
-    """A translation with other positions, and what they change in a target that was made with the model's own."""
+    """A translation with other positions, and what they change in a target that was
+    made with the model's own."""
 
     positions: Positions
     # shuffles the words of the source; None leaves them in order
@@ -139,14 +153,16 @@ class Examine(OfPair[Examined]):
 
 
 class MeasureReach(OfPair[Reach]):
-    """How far each piece of the source reaches in the encoder: norms (S, S) of derivatives of states by inputs."""
+    """How far each piece of the source reaches in the encoder: norms (S, S) of
+    derivatives of states by inputs."""
 
     target: Target = ()  # not looked at
     MOST = 48  # pieces of a source, </s> included
 
 
 class OfRival(OfPair[Answer]):
-    """A question about the piece at a step, from 0, and a piece that might stand there instead."""
+    """A question about the piece at a step, from 0, and a piece that might stand there
+    instead."""
 
     step: int
     rival: str
@@ -157,19 +173,21 @@ class AskWhy(OfRival[Why]):
 
 
 class SwapHeads(OfRival[tuple[dict[str, np.ndarray], float]]):
-    """The difference of both pieces' logits where one head's answers are replaced by those for a twin source, for each
-    head (layers, H), by stack; and with all that is the twin's."""
+    """The difference of both pieces' logits where one head's answers are replaced by
+    those for a twin source, for each head (layers, H), by stack; and with all that is
+    the twin's."""
 
     twin: str  # a source of as many pieces
 
 
 class TellSides(OfPair[tuple[np.ndarray, np.ndarray]]):
-    """How much of each target piece came from each source piece (T, S), and from each piece that was given (T, T); each
-    row of both together sums to 1."""
+    """How much of each target piece came from each source piece (T, S), and from each
+    piece that was given (T, T); each row of both together sums to 1."""
 
 
 class GrowTree(Question[BeamTree]):
-    """All hypotheses that a beam considers, kept and dropped; the best is that of `translate`. Refused for samples."""
+    """All hypotheses that a beam considers, kept and dropped; the best is that of
+    `translate`. Refused for samples."""
 
     source: Source
     options: Options | None = None
@@ -178,7 +196,8 @@ class GrowTree(Question[BeamTree]):
 
 
 class TranslateByLayer(Question[tuple[Candidate, ...]]):
-    """Translations from the encoder's state after 0 to all layers; the last is the usual translation."""
+    """Translations from the encoder's state after 0 to all layers; the last is the
+    usual translation."""
 
     source: Source
     options: Options | None = None
@@ -199,7 +218,8 @@ class NearestPieces(Question[list[tuple[str, float]]]):
 
 
 class NearestContexts(Question[list[Neighbour]]):
-    """The pieces in assets/contexts.txt whose state after a layer of the encoder is most like that of a piece."""
+    """The pieces in assets/contexts.txt whose state after a layer of the encoder is
+    most like that of a piece."""
 
     source: Source
     position: int  # of the piece in the source, from 0
@@ -208,24 +228,28 @@ class NearestContexts(Question[list[Neighbour]]):
 
 
 class MapMeanings(Question[MeaningMap]):
-    """The words of own pairs among those of assets/meanings.tsv; progress: sentences read, and of all."""
+    """The words of own pairs among those of assets/meanings.tsv; progress: sentences
+    read, and of all."""
 
     pairs: Sequence[tuple[Source, Target]]
     stack: str  # "encoder", or "decoder", there after its cross-attention
     layer: int  # 0, embedding and position, to all
     sentences: int  # of the file, the first
-    # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
+    # whose neighbours are looked for, by its place in the map; -1: the longest that two
+    # own pairs have
     word: int = -1
 
 
 class NearestPairs(Question[Learned]):
-    """The training pairs that ship whose source is nearest to a text by its words; progress: pairs read, and of all."""
+    """The training pairs that ship whose source is nearest to a text by its words;
+    progress: pairs read, and of all."""
 
     text: str
 
 
 class Reverse(Question[tuple[float, float, float]]):
-    """How far at most the self-attention of the encoder's first layer answers otherwise where a source stands in
-    reverse order, without positions and with them; and the largest number of its answer, without."""
+    """How far at most the self-attention of the encoder's first layer answers otherwise
+    where a source stands in reverse order, without positions and with them; and the
+    largest number of its answer, without."""
 
     source: Source

@@ -39,7 +39,8 @@ class Sentiment:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """The classification as the API and `--json` give it, with warnings in English."""
+        """The classification as the API and `--json` give it, with warnings in
+        English."""
         return {
             "label": self.label,
             "probability": self.probability,
@@ -53,14 +54,16 @@ class Sentiment:
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """What a pooling by maximum keeps of a text: of each of D dimensions the largest number, and which word gives it.
+    """What a pooling by maximum keeps of a text: of each of D dimensions the largest
+    number, and which word gives it.
 
     Words are those of `Attribution`, and <s> and </s> around them; float32.
     """
 
     words: tuple[str, ...]  # W + 2
     values: np.ndarray  # (W + 2, D), of each word's pieces the largest number
-    # (D,), nats that a dimension adds to the log-odds of `toward`, of each unit of its number
+    # (D,), nats that a dimension adds to the log-odds of `toward`, of each unit of its
+    # number
     weights: np.ndarray
     bias: float  # nats that are added whatever the text
     against: str  # the label that the odds are against: the likeliest but for `toward`
@@ -72,13 +75,15 @@ class Maximum:
 
     @property
     def adds(self) -> np.ndarray:
-        """The nats that each dimension adds, (D,): with the bias they sum to the log-odds."""
+        """The nats that each dimension adds, (D,): with the bias they sum to the
+        log-odds."""
         return self.weights * self.values.max(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """A classified text with the effect of each of its W words, and the attention that each got; float32."""
+    """A classified text with the effect of each of its W words, and the attention that
+    each got; float32."""
 
     sentiment: Sentiment
     toward: str  # the label that a positive `effect` speaks for
@@ -89,7 +94,8 @@ class Attribution:
     effect: np.ndarray
     # (W,), the pooling's weight of the word; the rest of 1 lies on <s> and </s>
     pooling: np.ndarray
-    # (layers, H, W), each head's attention to the word, weighed by the pooling; likewise
+    # (layers, H, W), each head's attention to the word, weighed by the pooling;
+    # likewise
     heads: np.ndarray
     seconds: float
     # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
@@ -99,7 +105,8 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Bin:
-    """Classified texts of about the same confidence, which is the probability of the label they got."""
+    """Classified texts of about the same confidence, which is the probability of the
+    label they got."""
 
     count: int
     confidence: float  # their mean
@@ -108,9 +115,11 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of a classifier's probabilities, measured on validation data (Guo et al. 2017).
+    """Calibration of a classifier's probabilities, measured on validation data (Guo et
+    al. 2017).
 
-    Errors are expected calibration errors: the mean over texts of |accuracy - confidence| of their bin.
+    Errors are expected calibration errors: the mean over texts of |accuracy -
+    confidence| of their bin.
     """
 
     temperature: float  # divides the logits
@@ -133,7 +142,8 @@ class PretrainingRun:
     seed: int
     labels: int  # their number
     accuracy: float  # on held-out reviews, 0 to 1
-    # at the end of training, in nats: of a classifier a text, of language models a piece
+    # at the end of training, in nats: of a classifier a text, of language models a
+    # piece
     loss: float
     seconds: float  # of one core, to learn and to be scored
 
@@ -151,7 +161,8 @@ class PretrainingStudy:
         return sorted({one.share for one in self.runs})
 
     def of(self, kind: str, share: float) -> list[PretrainingRun]:
-        """The runs of a kind and a share of the labels, in the order they were made in."""
+        """The runs of a kind and a share of the labels, in the order they were made
+        in."""
         return [one for one in self.runs if one.kind == kind and one.share == share]
 
     @staticmethod

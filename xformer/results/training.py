@@ -32,7 +32,8 @@ class DevScores:
 
 @dataclass(frozen=True)
 class History:
-    """The course of a training run in at most a few hundred points; each stands for the steps since the last."""
+    """The course of a training run in at most a few hundred points; each stands for the
+    steps since the last."""
 
     step: tuple[int, ...]
     seconds: tuple[float, ...]  # of training until then
@@ -57,7 +58,8 @@ class Moment:
 
 @dataclass(frozen=True)
 class Course:
-    """How the translation of one sentence, and the maps of a pass over it and its reference, came to be.
+    """How the translation of one sentence, and the maps of a pass over it and its
+    reference, came to be.
 
     Maps are uint8 (moments, layers, H, Q, K), 255 for a probability of 1.
     """
@@ -78,7 +80,8 @@ class Moments:
 
     moments: tuple[Moment, ...]
     courses: tuple[Course, ...]  # one a sentence
-    # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both READINGS
+    # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both
+    # READINGS
     errors: np.ndarray
 
 
@@ -110,13 +113,15 @@ class RunSettings:
     seed: int
     steps: int  # after which it ends
     without: str = ""  # one of PARTS that the model has not
-    # to learn from, of a recorded run; 0: all. Of a live one, examples; 0: new ones without end
+    # to learn from, of a recorded run; 0: all. Of a live one, examples; 0: new ones
+    # without end
     pairs: int = 0
 
 
 @dataclass(frozen=True)
 class TrainingCourse:
-    """The course of a small training run, in points; each stands for the steps since the one before it."""
+    """The course of a small training run, in points; each stands for the steps since
+    the one before it."""
 
     settings: RunSettings
     step: tuple[int, ...]
@@ -131,7 +136,8 @@ class TrainingCourse:
     ended: str = ""
     # loss of a piece that is not learned from, smoothed as `loss`, one a score
     held_out: tuple[float, ...] = ()
-    # Norm of the gradient of each layer's weights, encoder first: before the first step, and at the end.
+    # Norm of the gradient of each layer's weights, encoder first: before the first
+    # step, and at the end.
     depths: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
     measure: str = "accuracy"

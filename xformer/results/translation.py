@@ -1,4 +1,5 @@
-"""A translated text: its hypotheses, the tree of its beam, its pieces and its scores."""
+"""A translated text: its hypotheses, the tree of its beam, its pieces and its
+scores."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -21,7 +22,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Candidate:
-    """One hypothesis of a finished search; its pieces end with </s> unless it was cut off at the greatest length."""
+    """One hypothesis of a finished search; its pieces end with </s> unless it was cut
+    off at the greatest length."""
 
     text: str
     score: float  # sum of log_probs / length^alpha
@@ -67,7 +69,8 @@ class Translation:
         return replace(self.options, n_best=1, alternatives=1, quality=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The translation as the API and `--json` give it, with warnings in English; the quality only if asked for."""
+        """The translation as the API and `--json` give it, with warnings in English;
+        the quality only if asked for."""
         first, *_ = every = [
             {
                 "text": one.text,
@@ -129,7 +132,8 @@ class BeamTree:
 
 @dataclass(frozen=True)
 class Forced:
-    """A given target, and what a model thinks of each of its T pieces after those before it (teacher forcing)."""
+    """A given target, and what a model thinks of each of its T pieces after those
+    before it (teacher forcing)."""
 
     given: tuple[str, ...]  # the first of them <s>
     predicted: tuple[str, ...]  # the given ones moved on by one, the last of them </s>
@@ -143,7 +147,8 @@ class Forced:
 
 @dataclass(frozen=True)
 class Pieced:
-    """A text split into pieces, each with its log-probability under the vocabulary's unigram model."""
+    """A text split into pieces, each with its log-probability under the vocabulary's
+    unigram model."""
 
     text: str
     pieces: tuple[str, ...]
@@ -157,7 +162,8 @@ class Pieced:
 
 @dataclass(frozen=True)
 class LengthScore:
-    """Translation quality on sentences of `first` to `last` pieces of the source, without </s>."""
+    """Translation quality on sentences of `first` to `last` pieces of the source,
+    without </s>."""
 
     first: int
     last: int | None  # None: no upper limit
@@ -188,9 +194,11 @@ class NGram:
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
+    """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on
+    sacrebleu's 13a tokens."""
 
-    # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
+    # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one
+    # of them is 0
     score: float
     # sacrebleu's sentence score, in which a precision of 0 counts a little more
     smoothed: float
@@ -201,16 +209,19 @@ class Bleu:
     brevity_penalty: float
     length: int  # tokens of the translation
     reference_length: int
-    # the largest n for which the translation has n-grams; longer ones are left out of the mean
+    # the largest n for which the translation has n-grams; longer ones are left out of
+    # the mean
     orders: int = 4
-    # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
+    # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times
+    # 100
     variant: float = 0.0
     # for n = 1 to 4: those of either, in the order in which they come
     ngrams: tuple[tuple[NGram, ...], ...] = ()
 
     @property
     def unclipped(self) -> tuple[int, ...]:
-        """For n = 1 to 4: n-grams of the translation that the reference has at all, however often."""
+        """For n = 1 to 4: n-grams of the translation that the reference has at all,
+        however often."""
         return tuple(
             sum(ngram.count for ngram in ngrams if ngram.reference)
             for ngrams in self.ngrams

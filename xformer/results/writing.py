@@ -20,7 +20,8 @@ class NextPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class Scored:
-    """A text of N pieces as a language model reads it, each piece given those before it; natural logarithms."""
+    """A text of N pieces as a language model reads it, each piece given those before
+    it; natural logarithms."""
 
     text: str
     # N, without <s>; the last of them </s> where the text is to end there
@@ -31,7 +32,8 @@ class Scored:
     entropies: tuple[float, ...]
     # N + 1: the same places, the likeliest first
     likeliest: tuple[tuple[NextPiece, ...], ...]
-    # of likeliest[-1]: to be drawn next, as the options of sampling say; 0 where it cannot
+    # of likeliest[-1]: to be drawn next, as the options of sampling say; 0 where it
+    # cannot
     chances: tuple[float, ...]
     choices: int  # pieces that can be drawn next
     limit: int  # most pieces that the model reads
@@ -44,10 +46,12 @@ class Scored:
 
     @property
     def perplexity(self) -> float | None:
-        """The number of equally likely pieces between which one would be as unsure, on average; None of no piece."""
+        """The number of equally likely pieces between which one would be as unsure, on
+        average; None of no piece."""
         return math.exp(-self.total / len(self.tokens)) if self.tokens else None
 
     @property
     def finished(self) -> bool:
-        """Whether nothing can be written on: the text has ended, or is as long as the model reads."""
+        """Whether nothing can be written on: the text has ended, or is as long as the
+        model reads."""
         return len(self.tokens) >= self.limit or self.pieces[-1:] == (SPECIAL[EOS],)

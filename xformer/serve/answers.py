@@ -1,4 +1,5 @@
-"""Answers to questions about the inside of a model: what a service makes of a question, by the question's type."""
+"""Answers to questions about the inside of a model: what a service makes of a question,
+by the question's type."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -13,10 +14,11 @@ Answers = dict[type[Question[Any]], Answering]
 
 
 def of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
-    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too.
+    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a
+    recurrent model too.
 
-    The parameters of `answer` say what it is given: the model, its tokenizer, the pair, what to call between passes and
-    with the progress, and fields of the question.
+    The parameters of `answer` say what it is given: the model, its tokenizer, the pair,
+    what to call between passes and with the progress, and fields of the question.
     """
     wanted = signature(answer).parameters
 

@@ -1,4 +1,5 @@
-"""Decoding for all clients: requests that arrive together share a batch; long batches take turns with new ones."""
+"""Decoding for all clients: requests that arrive together share a batch; long batches
+take turns with new ones."""
 
 import queue
 import threading
@@ -16,13 +17,15 @@ from xformer.translator import Translator, translating
 BATCH_ROWS = 320  # hypotheses decoded at once, over all batches
 # steps that a batch is decoded alone; a longer one takes turns with later batches
 PATIENCE = 16
-# sentences of at most this many pieces share a batch; a longer one joins those of about its length
+# sentences of at most this many pieces share a batch; a longer one joins those of about
+# its length
 SHORT = 31
 
 
 @dataclass(frozen=True)
 class Request:
-    """One sentence on its way through the queue; requests with the same options and changes may share a batch."""
+    """One sentence on its way through the queue; requests with the same options and
+    changes may share a batch."""
 
     tokens: Sequence[int]  # of the source, without EOS
     options: Options
@@ -50,7 +53,8 @@ class Batch:
     steps: int = 0
 
     def step(self) -> bool:
-        """Take one step. Return False if it was the last: every request is answered, failed or cancelled."""
+        """Take one step. Return False if it was the last: every request is answered,
+        failed or cancelled."""
         self.steps += 1
         use_threads(self.rows)
         try:
@@ -69,7 +73,8 @@ class Batch:
 
 
 def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
-    """Make a search for each group of requests that may be decoded together; it begins with its first step."""
+    """Make a search for each group of requests that may be decoded together; it begins
+    with its first step."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
         # every sentence of a batch waits for the longest one
@@ -117,10 +122,12 @@ class Decoder:
         del self._model
 
     def _run(self) -> None:
-        """Answer the queued requests in batches until None comes; this is the thread's whole life.
+        """Answer the queued requests in batches until None comes; this is the thread's
+        whole life.
 
-        Requests that come while a short batch is decoded are gathered for the next one. After PATIENCE steps of a
-        batch, the next one begins too and the two take turns: a short sentence does not wait for a long one.
+        Requests that come while a short batch is decoded are gathered for the next one.
+        After PATIENCE steps of a batch, the next one begins too and the two take turns:
+        a short sentence does not wait for a long one.
         """
         running = True
         batches = list[Batch]()
@@ -139,7 +146,8 @@ class Decoder:
             batches = [batch for batch in batches if batch.step()]
 
     def _waiting(self, block: bool) -> list[Request | None]:
-        """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait for the first."""
+        """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait
+        for the first."""
         waiting = [self._queue.get()] if block else []
         with suppress(queue.Empty):
             while len(waiting) < BATCH_ROWS:

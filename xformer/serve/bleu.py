@@ -14,10 +14,12 @@ ORDERS = 4  # the longest n-grams that are counted, in tokens
 
 
 def bleu(translation: str, reference: str) -> Bleu:
-    """BLEU of one translation against one reference, taken apart. Raises UserError if the reference is empty.
+    """BLEU of one translation against one reference, taken apart. Raises UserError if
+    the reference is empty.
 
-    The mean is over the precisions of those n that the translation is long enough for. A text of three tokens has no
-    4-grams; otherwise it would score 0 even where it is perfect.
+    The mean is over the precisions of those n that the translation is long enough for.
+    A text of three tokens has no 4-grams; otherwise it would score 0 even where it is
+    perfect.
     """
     (reference, _), (translation, _) = clean(reference), one_line(translation)
     said, wanted = (
@@ -51,9 +53,11 @@ def bleu(translation: str, reference: str) -> Bleu:
 
 
 def corpus_bleu(scored: Sequence[Bleu]) -> float:
-    """BLEU of many translations, 0 to 100: the counts of all are summed, then the precisions are taken.
+    """BLEU of many translations, 0 to 100: the counts of all are summed, then the
+    precisions are taken.
 
-    The formula of Papineni et al. (2002), section 2.3, without smoothing: BP exp(1/4 sum of ln p_n).
+    The formula of Papineni et al. (2002), section 2.3, without smoothing: BP exp(1/4
+    sum of ln p_n).
     """
     matches = [sum(parts.matches[n] for parts in scored) for n in range(ORDERS)]
     totals = [sum(parts.totals[n] for parts in scored) for n in range(ORDERS)]

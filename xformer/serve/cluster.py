@@ -1,4 +1,5 @@
-"""The engine in replicas of Ray Serve, on one host or many: python -m xformer serve --replicas MIN:MAX."""
+"""The engine in replicas of Ray Serve, on one host or many: python -m xformer serve
+--replicas MIN:MAX."""
 
 import logging
 import os
@@ -23,7 +24,8 @@ PERIOD = 5.0  # seconds between two checks, at most
 
 @ray_serve.ingress(engine.api)
 class Replica:
-    """A copy of the engine in a process of its own. Its services batch the requests that come at the same time."""
+    """A copy of the engine in a process of its own. Its services batch the requests
+    that come at the same time."""
 
     def __init__(self, setup: engine.Setup, seconds: float) -> None:
         """seconds: the time in which a check must translate a word."""
@@ -31,7 +33,8 @@ class Replica:
         setup.start()
 
     async def check_health(self) -> None:
-        """Raise if a word is not translated in time; Ray replaces the replica after MISSED failures in a row.
+        """Raise if a word is not translated in time; Ray replaces the replica after
+        MISSED failures in a row.
 
         The check waits in a thread, so that the replica takes requests in the meantime.
         """
@@ -52,7 +55,8 @@ class Replicas:
 def serve(
     setup: engine.Setup, replicas: Replicas, address: str | None, host: str, port: int
 ) -> None:
-    """Serve until interrupted, then let the replicas finish the requests that they have begun.
+    """Serve until interrupted, then let the replicas finish the requests that they have
+    begun.
 
     address: of a cluster of Ray that runs; None to start one.
     """

@@ -1,5 +1,5 @@
-"""What a connection may take before its request is there, a time for the head and a least speed for the body; and how a
-server ends."""
+"""What a connection may take before its request is there, a time for the head and a
+least speed for the body; and how a server ends."""
 
 import asyncio
 import signal
@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-# seconds for the lines before a body, of the first request of a connection and of each that follows
+# seconds for the lines before a body, of the first request of a connection and of each
+# that follows
 HEAD = 15.0
 # seconds, and the bytes that a body must bring in them unless it ends: 3 kB a second
 WINDOW = 20.0
@@ -22,7 +23,8 @@ SIGNALS = signal.SIGINT, signal.SIGTERM
 
 
 def handle_exit(server: uvicorn.Server, number: int, frame: Any) -> None:
-    """Have a signal end a server when what is under way is answered, and another signal the process at once."""
+    """Have a signal end a server when what is under way is answered, and another signal
+    the process at once."""
     uvicorn.Server.handle_exit(server, number, frame)
     for one in SIGNALS:
         signal.signal(one, signal.SIG_DFL)
@@ -36,7 +38,8 @@ class Server(uvicorn.Server):
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """uvicorn's protocol, which closes a connection that has brought no whole head in `HEAD` seconds."""
+    """uvicorn's protocol, which closes a connection that has brought no whole head in
+    `HEAD` seconds."""
 
     _late: asyncio.TimerHandle | None = None
 
@@ -57,7 +60,8 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         return self.cycle is not None and not self.cycle.response_complete
 
     def _wait(self) -> None:
-        """Begin to wait for a head, unless it was begun before, or a request is here."""
+        """Begin to wait for a head, unless it was begun before, or a request is
+        here."""
         if self._busy():
             self._stop_waiting()
         elif self._late is None:
@@ -76,8 +80,9 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 def patient(receive: Receive) -> Receive:
-    """Receive the body of a request as long as it brings `PIECE` bytes in each `WINDOW` seconds; then raise
-    HTTPException. What is received after a body, that its client has gone, may take any time."""
+    """Receive the body of a request as long as it brings `PIECE` bytes in each `WINDOW`
+    seconds; then raise HTTPException. What is received after a body, that its client
+    has gone, may take any time."""
     until = 0.0
     since = 0
     whole = False

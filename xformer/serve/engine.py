@@ -1,7 +1,8 @@
 """The engine: the services over HTTP, without the page. One process has one engine.
 
-`/translate`, `/explain` and `/classify` are for programs and are described at /openapi.json; `/call` is for pages of
-the same version (`serve.remote`). Calls run in threads, so that the services can batch simultaneous ones.
+`/translate`, `/explain` and `/classify` are for programs and are described at
+/openapi.json; `/call` is for pages of the same version (`serve.remote`). Calls run in
+threads, so that the services can batch simultaneous ones.
 """
 
 import asyncio
@@ -34,11 +35,13 @@ from xformer.serve.text import in_small_letters
 from xformer.serve.translation import Service
 
 MOST_BYTES = 12_000_000  # of a request
-# of a call: with MOST_CHARACTERS, what one caller has computed and kept in memory at once
+# of a call: with MOST_CHARACTERS, what one caller has computed and kept in memory at
+# once
 MOST_TEXTS = 3_000
 MOST_CHARACTERS = 90_000  # of all texts of a call: of reviews, three of the longest
 MOST_COUNT = 100  # neighbours, or ways to split a text
-# bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
+# bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75
+# MB
 MOST_ANSWERED = 100_000_000
 # in the maps of /explain: enough for 80 pieces; each is written with 20 characters
 MOST_NUMBERS = 1_000_000
@@ -46,7 +49,8 @@ MOST_NUMBERS = 1_000_000
 OPEN = {"translation": TranslationService, "reviews": ReviewService}
 # seconds for which a health check is told again, as anybody may ask for one
 FRESH = 5.0
-# seconds in which a health check must translate a word, unless the caller gives another limit
+# seconds in which a health check must translate a word, unless the caller gives another
+# limit
 PATIENCE = 20.0
 
 
@@ -84,9 +88,11 @@ _asked_for: dict[str, Any] = {"token": b"", "hosts": []}
 
 
 def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
-    """Set who may call the engine, and give its services the limits of a page: people at once, seconds for each.
+    """Set who may call the engine, and give its services the limits of a page: people
+    at once, seconds for each.
 
-    token: what clients must send; "" for none. hosts: names under which the engine may be reached as well.
+    token: what clients must send; "" for none. hosts: names under which the engine may
+    be reached as well.
     """
     _asked_for.update(token=token.encode(), hosts=[*hosts])
     guard = Guard(most_people(), MOST_SECONDS)
@@ -95,8 +101,8 @@ def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
 
 
 def door(app: ASGIApp) -> ASGIApp:
-    """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large, and
-    tells those that the end of the engine breaks off."""
+    """ASGI middleware that refuses unknown host names, clients without the token, and
+    calls that are too large, and tells those that the end of the engine breaks off."""
 
     async def entered(scope: Scope, receive: Receive, send: Send) -> None:
         inside = within if scope["type"] == "http" else app
@@ -161,7 +167,8 @@ def use(translation: TranslationService, reviews: ReviewService | None = None) -
 
 @dataclass(frozen=True)
 class Setup:
-    """What an engine is started with. sentiment: the classifier; None for none. token, hosts: see `protect`."""
+    """What an engine is started with. sentiment: the classifier; None for none. token,
+    hosts: see `protect`."""
 
     checkpoint: str
     sentiment: str | None
@@ -182,7 +189,8 @@ class Setup:
 
 
 def check(seconds: float = PATIENCE) -> None:
-    """Translate a word. Raises UserError if that takes longer than `seconds`: the engine should be replaced."""
+    """Translate a word. Raises UserError if that takes longer than `seconds`: the
+    engine should be replaced."""
     _services["translation"].translate("Yes.", GREEDY, max_length=4, timeout=seconds)
 
 
@@ -195,7 +203,8 @@ def _service(name: str) -> Any:
 
 
 class Asked(BaseModel, extra="forbid", strict=True):
-    """A request to translate a text. quality: say how far it can be trusted, 0 to 1, null where that is not known."""
+    """A request to translate a text. quality: say how far it can be trusted, 0 to 1,
+    null where that is not known."""
 
     text: str
     beam: int = Field(5, ge=1, le=16)
@@ -204,7 +213,8 @@ class Asked(BaseModel, extra="forbid", strict=True):
 
 
 class Explained(BaseModel, extra="forbid", strict=True):
-    """A request to explain a text. target: a translation to explain in place of the model's own."""
+    """A request to explain a text. target: a translation to explain in place of the
+    model's own."""
 
     text: str
     target: str | None = None
@@ -217,7 +227,8 @@ class Reviews(BaseModel, extra="forbid", strict=True):
 
 
 def _told_again(began: float, checked: asyncio.Task[None]) -> bool:
-    """Whether a health check is under way here, or began so lately that it is told again."""
+    """Whether a health check is under way here, or began so lately that it is told
+    again."""
     if checked.done():
         return time.monotonic() - began < FRESH
     return checked.get_loop() is asyncio.get_running_loop()

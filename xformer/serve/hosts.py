@@ -1,8 +1,9 @@
 """Which host names a page or an engine answers to, and which sites may use it.
 
-The owner of a domain name can make it lead to any address, so a page of another site could talk to a server of this
-machine or network as if it were that site's own (DNS rebinding). Numeric addresses cannot be abused so. The browser
-names the site of the asking page in the Origin header.
+The owner of a domain name can make it lead to any address, so a page of another site
+could talk to a server of this machine or network as if it were that site's own (DNS
+rebinding). Numeric addresses cannot be abused so. The browser names the site of the
+asking page in the Origin header.
 """
 
 import os
@@ -27,8 +28,8 @@ REACHED = ("host", "x-forwarded-host", "x-gradio-server")
 
 
 def allowed_name(text: str) -> str:
-    """Return a host name as browsers send it; *.example.org stands for all names below example.org. Raises UserError
-    for a text that is no host name."""
+    """Return a host name as browsers send it; *.example.org stands for all names below
+    example.org. Raises UserError for a text that is no host name."""
     try:
         name = (
             text.lower().encode("idna").decode() if not text.isascii() else text.lower()
@@ -44,10 +45,12 @@ def allowed_name(text: str) -> str:
 
 
 class Hosts:
-    """ASGI middleware that refuses requests to names that are not allowed, and requests from pages of other sites.
+    """ASGI middleware that refuses requests to names that are not allowed, and requests
+    from pages of other sites.
 
-    Allowed are numeric addresses, localhost, the machine's own name, the names under which the page is served, and
-    the names in `allowed`. Programs, which send no Origin header, are served.
+    Allowed are numeric addresses, localhost, the machine's own name, the names under
+    which the page is served, and the names in `allowed`. Programs, which send no Origin
+    header, are served.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class Hosts:
         served: Callable[[Any], list[str]] = lambda app: [],
         what: str = "page",
     ) -> None:
-        """served: returns the addresses at which an application is served. what: its name in error messages."""
+        """served: returns the addresses at which an application is served. what: its
+        name in error messages."""
         self.app = app
         self.served = served
         self.what = what
@@ -127,8 +131,9 @@ class Hosts:
         )
 
     def _may_ask(self, name: str, port: int | None, ports: set[int | None]) -> bool:
-        """Whether a page of a host and port may ask; ports: those at which this host was reached, None where the
-        request names none, as at the usual ports, and where a proxy leaves out another one."""
+        """Whether a page of a host and port may ask; ports: those at which this host
+        was reached, None where the request names none, as at the usual ports, and where
+        a proxy leaves out another one."""
         return (
             port in ports
             or (None in ports and port in USUAL.values())
@@ -141,7 +146,8 @@ class Hosts:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address or of a Host header, without the port; "" if it has none."""
+    """Return the host of an address or of a Host header, without the port; "" if it has
+    none."""
     address = address.strip()
     with suppress(ValueError):
         return (
@@ -151,7 +157,8 @@ def host_of(address: str) -> str:
 
 
 def port_of(address: str) -> int | None:
-    """Return the port of an address or of a Host header, or the usual one of its scheme; None if it says neither."""
+    """Return the port of an address or of a Host header, or the usual one of its
+    scheme; None if it says neither."""
     address = address.strip()
     with suppress(ValueError):
         parts = urlsplit(address if "://" in address else f"//{address}")

@@ -1,6 +1,8 @@
-"""GPUs that a host lends for one call at a time, as ZeroGPU does; the service itself stays on the CPU.
+"""GPUs that a host lends for one call at a time, as ZeroGPU does; the service itself
+stays on the CPU.
 
-The host forks a process for each call and gives the GPU to that process. Arguments and results are pickled.
+The host forks a process for each call and gives the GPU to that process. Arguments and
+results are pickled.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="ModelService[Any]")
 log = logging.getLogger(__name__)
 
-# that a call may keep a lent GPU; a visitor with less time left gets no GPU, but an answer from the CPU
+# that a call may keep a lent GPU; a visitor with less time left gets no GPU, but an
+# answer from the CPU
 SECONDS = 30
 # methods of services that run no model
 INSTANT = {"alignment_errors", "blocks", "clean", "split", "typed"}
@@ -33,10 +36,12 @@ INSTANT = {"alignment_errors", "blocks", "clean", "split", "typed"}
 def open_service(
     kind: type[S], folder: str | Path, device: str | None, *more: str
 ) -> S:
-    """Open a service of this kind on a checkpoint folder, with kind.open(folder, device, *more).
+    """Open a service of this kind on a checkpoint folder, with kind.open(folder,
+    device, *more).
 
-    If the host lends GPUs and `device` is empty, the service is on the CPU. Its computing methods run on a lent GPU,
-    by a second service that is opened in the process with the GPU; if no GPU is free, they run on the CPU.
+    If the host lends GPUs and `device` is empty, the service is on the CPU. Its
+    computing methods run on a lent GPU, by a second service that is opened in the
+    process with the GPU; if no GPU is free, they run on the CPU.
     """
     if device or not lends():
         return kind.open(folder, device, *more)
@@ -53,8 +58,8 @@ def open_service(
 
 
 def computing(kind: type) -> list[str]:
-    """Names of the methods of a service that run its model, and so are worth a lent GPU: of its protocol's, all but
-    INSTANT."""
+    """Names of the methods of a service that run its model, and so are worth a lent
+    GPU: of its protocol's, all but INSTANT."""
     return sorted(
         name
         for name, one in public(kind.__bases__[-1]).items()
@@ -63,7 +68,8 @@ def computing(kind: type) -> list[str]:
 
 
 def lends() -> bool:
-    """Whether this host lends GPUs: only there does `spaces.GPU` change a function (`app.py` imports `spaces`)."""
+    """Whether this host lends GPUs: only there does `spaces.GPU` change a function
+    (`app.py` imports `spaces`)."""
     return _decorated() is not _compute
 
 
@@ -84,7 +90,8 @@ def _borrow(
 ) -> Any:
     """Run a method on a lent GPU, or else on the CPU, under the guard of `service`.
 
-    Callables among the arguments, which show progress, cannot be pickled and are left out.
+    Callables among the arguments, which show progress, cannot be pickled and are left
+    out.
     """
     here.__self__.guard = service.guard
     with service.guard.enter():
@@ -108,7 +115,8 @@ def _borrow(
 def _compute(
     kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
-    """Run a method in the process with the GPU; return its result, or the UserError that it raised."""
+    """Run a method in the process with the GPU; return its result, or the UserError
+    that it raised."""
     import torch
 
     from xformer import device
@@ -124,5 +132,6 @@ def _compute(
 
 @cache
 def _opened(kind: Any, folder: Path) -> Any:
-    """Open a second service: a forked process has neither the GPU's memory nor the decoding thread of the first."""
+    """Open a second service: a forked process has neither the GPU's memory nor the
+    decoding thread of the first."""
     return kind.open(folder)

@@ -1,5 +1,6 @@
-"""Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
-places for training runs. A request is ended when its client has gone."""
+"""Limits that keep one request from slowing the others: people at once, seconds for
+each, turns at long computations, places for training runs. A request is ended when its
+client has gone."""
 
 import math
 import os
@@ -16,7 +17,8 @@ from typing import Any
 
 from xformer.results import Message, UserError
 
-# served at once, unless XFORMER_MOST_PEOPLE says otherwise; others are asked to try again
+# served at once, unless XFORMER_MOST_PEOPLE says otherwise; others are asked to try
+# again
 MOST_PEOPLE = 128
 MOST_SECONDS = 60.0  # that one request may take on the page and in the API
 # long computations at the same time, besides translating; each may take hundreds of MB
@@ -24,14 +26,16 @@ AT_WORK = 2
 LOOK = 0.5  # seconds between two checks that the client is still there
 PLACES = 2  # training runs at the same time
 SHARE = 4.0  # seconds after which a run gives its place to a waiting one
-# runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+# runs that have a place or wait for one; each holds a thread, and 15 MB once it has
+# begun
 MOST_RUNS = 32
 MOST_OF_ONE = 24  # of them, of one address, behind which a class may sit
 Visitor = tuple[str, str]  # an address, and a session of that address
 
 
 def most_people() -> int:
-    """Read from the environment how many people may be served at once. Raises UserError for nonsense."""
+    """Read from the environment how many people may be served at once. Raises UserError
+    for nonsense."""
     wanted = os.environ.get("XFORMER_MOST_PEOPLE", str(MOST_PEOPLE))
     if not (wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= 10_000):
         raise UserError(
@@ -62,7 +66,8 @@ class Wait:
             )
 
     def until_done(self, answer: Future[Any]) -> None:
-        """Wait until there is an answer, or a failure. Raises UserError as `check` does."""
+        """Wait until there is an answer, or a failure. Raises UserError as `check`
+        does."""
         most = math.inf if self.seconds is None else self.seconds
         while not futures.wait(
             [answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))
@@ -78,11 +83,13 @@ class _Served(threading.local):
 
 
 class Guard:
-    """Admits requests to the services that share it; a thread that is inside may enter again.
+    """Admits requests to the services that share it; a thread that is inside may enter
+    again.
 
-    people: most requests inside at once. seconds: the most that each may take. asker: called in the thread of a
-    request, returns a function that tells whether its client is still there. visitor: called in the same thread,
-    returns the client's address and session.
+    people: most requests inside at once. seconds: the most that each may take. asker:
+    called in the thread of a request, returns a function that tells whether its client
+    is still there. visitor: called in the same thread, returns the client's address and
+    session.
     """
 
     def __init__(
@@ -104,7 +111,8 @@ class Guard:
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
-        """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
+        """Enter for one request, for `seconds` or the guard's own limit. Raises
+        UserError at once if it is full."""
         served = self._served
         outer = self._served.wait
         wait = (
@@ -133,8 +141,9 @@ class Guard:
 
     @contextmanager
     def work(self) -> Iterator[Callable[[], None]]:
-        """Enter for a long computation. It should often call the function that it is given, which lets others have a
-        turn, and raises UserError if the computation has taken too long or its client has gone."""
+        """Enter for a long computation. It should often call the function that it is
+        given, which lets others have a turn, and raises UserError if the computation
+        has taken too long or its client has gone."""
         served = self._served
         if served.pause is not None:
             yield served.pause
@@ -186,8 +195,8 @@ class Run:
 class Places:
     """A few places for many training runs, which take turns of SHARE seconds.
 
-    The next turn goes to the first in line whose address has no place, else to the first. So one address with many runs
-    does not keep out another.
+    The next turn goes to the first in line whose address has no place, else to the
+    first. So one address with many runs does not keep out another.
     """
 
     def __init__(
@@ -204,8 +213,8 @@ class Places:
         self._line: list[Run] = []
 
     def join(self, address: str) -> Run:
-        """Take a place, or stand in line for one. Raises UserError if there are MOST_RUNS runs, or MOST_OF_ONE of this
-        address."""
+        """Take a place, or stand in line for one. Raises UserError if there are
+        MOST_RUNS runs, or MOST_OF_ONE of this address."""
         with self._lock:
             runs = [*self._placed, *self._line]
             of_address = sum(run.address == address for run in runs)
@@ -217,7 +226,8 @@ class Places:
             return run
 
     def keeps(self, run: Run) -> None:
-        """Give the place of a run to a waiting one if its turn is over; it stands in line again."""
+        """Give the place of a run to a waiting one if its turn is over; it stands in
+        line again."""
         with self._lock:
             if (
                 run.since is not None
@@ -243,7 +253,8 @@ class Places:
         return run.used + (0.0 if since is None else self.clock() - since)
 
     def before(self, run: Run) -> int | None:
-        """Return how many runs stand in line before this one; None if it has a place."""
+        """Return how many runs stand in line before this one; None if it has a
+        place."""
         with self._lock:
             return self._line.index(run) if run in self._line else None
 

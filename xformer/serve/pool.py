@@ -1,5 +1,5 @@
-"""A pool of translation models: each is loaded on first use, shared by all clients, and closed when another needs its
-memory and it is the one used longest ago.
+"""A pool of translation models: each is loaded on first use, shared by all clients, and
+closed when another needs its memory and it is the one used longest ago.
 """
 
 import logging
@@ -30,7 +30,8 @@ LONGEST_NAME = 400  # characters
 
 @dataclass
 class _Loaded:
-    """A model that is loaded or being loaded, and how many threads use it, wait for it or load it."""
+    """A model that is loaded or being loaded, and how many threads use it, wait for it
+    or load it."""
 
     service: Future[Service] = field(default_factory=Future)
     users: int = 0
@@ -54,8 +55,9 @@ class Models(ModelPool):
     ) -> None:
         """Begin with one loaded model.
 
-        offered: folders of other models, by the names that every visitor may choose. any_name: whether visitors may
-        also choose any folder of this machine and any repository on the Hub. most_memory: GB of models besides it.
+        offered: folders of other models, by the names that every visitor may choose.
+        any_name: whether visitors may also choose any folder of this machine and any
+        repository on the Hub. most_memory: GB of models besides it.
         """
         self.most = most_memory * GB
         self.default = default
@@ -103,7 +105,8 @@ class Models(ModelPool):
         ]
 
     def known_as(self, name: str) -> str:
-        # neither the disk nor the Hub is read: a refusal does not reveal what is on this machine
+        # neither the disk nor the Hub is read: a refusal does not reveal what is on
+        # this machine
         name = name.strip()
         if name in ("", self.default.info.name):
             return ""
@@ -138,8 +141,9 @@ class Models(ModelPool):
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
-        # The first client that asks for a model starts its loading, and waits as long as the guard lets a request take.
-        # Later clients wait until PATIENCE seconds after that start. Loading goes on when no client waits any more.
+        # The first client that asks for a model starts its loading, and waits as long
+        # as the guard lets a request take. Later clients wait until PATIENCE seconds
+        # after that start. Loading goes on when no client waits any more.
         name = self.known_as(name)
         if not name:
             yield self.default
@@ -170,7 +174,8 @@ class Models(ModelPool):
             other.service.add_done_callback(_close)
 
     def _join(self, name: str) -> tuple[_Loaded, bool]:
-        """Become a user of a model, and start loading it if this is the first; return it and whether this was so."""
+        """Become a user of a model, and start loading it if this is the first; return
+        it and whether this was so."""
         with self._lock:
             first = name not in self._loaded
             if (
@@ -199,7 +204,8 @@ class Models(ModelPool):
         self._close_surplus()
 
     def _close_surplus(self) -> None:
-        """Close unused models as long as all take too much memory, those used longest ago first."""
+        """Close unused models as long as all take too much memory, those used longest
+        ago first."""
         surplus = []
         with self._lock:
             over = sum(loaded.bytes for loaded in self._loaded.values()) - self.most
@@ -213,7 +219,8 @@ class Models(ModelPool):
             _close(loaded.service)
 
     def _load(self, name: str, wanted: _Loaded) -> None:
-        """Load a model for all clients that wait for it; after a failure, the next client's request tries again."""
+        """Load a model for all clients that wait for it; after a failure, the next
+        client's request tries again."""
         try:
             wanted.service.set_result(self._open(name, wanted))
         except BaseException as error:
@@ -249,7 +256,8 @@ class Models(ModelPool):
                         reason=error.strerror,
                     )
                 ) from error
-            # The reason is for the operator's log only: it may name folders of this machine.
+            # The reason is for the operator's log only: it may name folders of this
+            # machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
         needs = f"{wanted.bytes / GB:.1f}"
@@ -264,10 +272,12 @@ def _close(loaded: Future[Service]) -> None:
 
 
 def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path]:
-    """List the models of a menu, without the default: the checkpoints in `names`, then others in the folder `beside`.
+    """List the models of a menu, without the default: the checkpoints in `names`, then
+    others in the folder `beside`.
 
-    Returns folders by name: a folder's own name, or owner/name on the Hub as it was given. Raises UserError if one of
-    `names` does not exist or holds no translation model.
+    Returns folders by name: a folder's own name, or owner/name on the Hub as it was
+    given. Raises UserError if one of `names` does not exist or holds no translation
+    model.
     """
     own = checkpoint.name_of(default)
     folders = {own: default}

@@ -1,4 +1,5 @@
-"""Services whose models are in an engine elsewhere (`serve.engine`), with the methods of local services."""
+"""Services whose models are in an engine elsewhere (`serve.engine`), with the methods
+of local services."""
 
 import functools
 import inspect
@@ -18,7 +19,8 @@ TRIES = 2
 
 
 class Engine:
-    """A connection to an engine. token: what the engine asks of its clients; "" for none."""
+    """A connection to an engine. token: what the engine asks of its clients; "" for
+    none."""
 
     def __init__(self, address: str, token: str = "") -> None:
         self.address = address.rstrip("/")
@@ -37,7 +39,8 @@ class Engine:
         self._client.close()
 
     def services(self) -> list[str]:
-        """Return the names of its services. Raises UserError if it does not answer or is of another version."""
+        """Return the names of its services. Raises UserError if it does not answer or
+        is of another version."""
         found = self._post("GET", "/services", "").json()
         if found["version"] != wire.VERSION:
             raise UserError(
@@ -51,7 +54,8 @@ class Engine:
         return found["services"]
 
     def call(self, service: str, name: str, arguments: dict[str, Any]) -> Any:
-        """Call a method or read a property. Raises the UserError that was raised in the engine."""
+        """Call a method or read a property. Raises the UserError that was raised in the
+        engine."""
         answer = wire.loads(
             self._post("POST", f"/call/{service}/{name}", wire.dumps(arguments)).content
         )
@@ -118,7 +122,8 @@ _KNOWN: tuple[type, ...] = (
 
 
 def _make(title: str, service: str, wanted: type) -> type[_Remote]:
-    """Make the class of a service in an engine, with all methods and properties of a protocol."""
+    """Make the class of a service in an engine, with all methods and properties of a
+    protocol."""
 
     def read(name: str) -> functools.cached_property[Any]:
         return functools.cached_property(

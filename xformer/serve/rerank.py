@@ -1,4 +1,5 @@
-"""Let a model of the other direction choose among the hypotheses of a beam: which of them says all of the source."""
+"""Let a model of the other direction choose among the hypotheses of a beam: which of
+them says all of the source."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +17,12 @@ WEIGHT = 0.2
 
 
 class Reranked:
-    """A service whose hypotheses y of a source x are ranked by their score + WEIGHT log p(x | y) / |x|, with p of a
-    model of the other direction: the noisy channel of Yee, Dauphin and Auli (2019) without their language model.
+    """A service whose hypotheses y of a source x are ranked by their score + WEIGHT log
+    p(x | y) / |x|, with p of a model of the other direction: the noisy channel of Yee,
+    Dauphin and Auli (2019) without their language model.
 
-    All else is the service's own. Raises UserError where the other model is not of the other direction.
+    All else is the service's own. Raises UserError where the other model is not of the
+    other direction.
     """
 
     def __init__(self, service: Service, other: Service) -> None:
@@ -39,7 +42,8 @@ class Reranked:
     def translate_many(
         self, texts: Sequence[str], options: Options | None = None, **more: Any
     ) -> list[Translation]:
-        """Translate as `Service.translate_many` does, the best of all that the beam keeps first. Raises UserError."""
+        """Translate as `Service.translate_many` does, the best of all that the beam
+        keeps first. Raises UserError."""
         options = options or Options()
         wide = replace(options, n_best=options.beam, quality=False)
         return [

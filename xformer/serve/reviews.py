@@ -1,4 +1,5 @@
-"""The service of a review classifier: text in, results out, with limits, warnings and calibrated probabilities."""
+"""The service of a review classifier: text in, results out, with limits, warnings and
+calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
-# pieces, <s> and </s> included, of a text whose maps are shown: a map grows with their square
+# pieces, <s> and </s> included, of a text whose maps are shown: a map grows with their
+# square
 MOST_MAPPED = 150
 BATCH_PIECES = 8192  # in a batch, padding included
 # on a CPU, a batch of 8,192 takes twice as long per piece
@@ -68,15 +70,18 @@ def tidy(text: str) -> str:
 
 
 def kept_first(limit: int) -> int:
-    """How many of the `limit` pieces that are left of a long text stand before the cut."""
+    """How many of the `limit` pieces that are left of a long text stand before the
+    cut."""
     return limit // 4
 
 
 def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
-    """Cut a text to `limit` pieces, a quarter from its head and the rest from its tail; also return how many were cut.
+    """Cut a text to `limit` pieces, a quarter from its head and the rest from its tail;
+    also return how many were cut.
 
-    Reviews tend to begin with the film and to end with the verdict (Sun et al. 2019, "How to Fine-Tune BERT for Text
-    Classification?", found head and tail better than either).
+    Reviews tend to begin with the film and to end with the verdict (Sun et al. 2019,
+    "How to Fine-Tune BERT for Text Classification?", found head and tail better than
+    either).
     """
     cut = max(0, len(pieces) - limit)
     head = kept_first(limit) if cut else 0
@@ -84,13 +89,15 @@ def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
 
 
 def mark(tokens: Sequence[int], max_length: int) -> tuple[list[int], int]:
-    """Put BOS and EOS around the tokens of a text, at most `max_length` in all; also return how many were cut."""
+    """Put BOS and EOS around the tokens of a text, at most `max_length` in all; also
+    return how many were cut."""
     kept, cut = fit(tokens, max_length - 2)
     return [BOS, *kept, EOS], cut
 
 
 def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int], int]:
-    """Split a tidy text into pieces, from BOS to EOS, at most `max_length`; also return how many were cut."""
+    """Split a tidy text into pieces, from BOS to EOS, at most `max_length`; also return
+    how many were cut."""
     return mark(tokenizer.encode(text), max_length)
 
 
@@ -100,9 +107,11 @@ def read(
     rows: Sequence[Sequence[int]],
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Compute the logits [N, C] of N rows of pieces, and the pooling weights of each row.
+    """Compute the logits [N, C] of N rows of pieces, and the pooling weights of each
+    row.
 
-    Rows of similar length are read together. `progress` is called with the number of rows newly done.
+    Rows of similar length are read together. `progress` is called with the number of
+    rows newly done.
     """
     device = model.embedding.weight.device
     logits = torch.empty(len(rows), len(model.config.labels))
@@ -126,9 +135,9 @@ class OfReviews(ModelService[Reader]):
     """A loaded model of reviews."""
 
     def trace(self, text: str) -> Trace:
-        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
-        if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model, more than it
-        reads."""
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder
+        self-attention. Raises UserError if nothing can be read, or the text has more
+        than MOST_MAPPED pieces or, for a language model, more than it reads."""
         prepared = self._prepare(text)
         if (pieces := len(prepared.tokens) + 2) > MOST_MAPPED:
             raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
@@ -277,7 +286,8 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
         weights: Tensor,
         seconds: float,
     ) -> Sentiment:
-        """The result for one text. marked: its row, and how many pieces were cut. logits [C]; pooling weights [S]."""
+        """The result for one text. marked: its row, and how many pieces were cut.
+        logits [C]; pooling weights [S]."""
         row, cut = marked
         config = self.model.config
         warnings = prepared.warnings

@@ -1,6 +1,7 @@
 """Studies of training: small transformers that are made and trained on demand.
 
-This is the one module of `serve` that imports `training`, and only when a run is started.
+This is the one module of `serve` that imports `training`, and only when a run is
+started.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 RUNS = ASSETS / "runs.json"  # made by python -m research study runs
 # and this by python -m research study pretraining
 PRETRAINING = ASSETS / "pretraining.json"
-# While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
-# sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
+# While other requests are served, a run rests after each step for REST times the step's
+# duration. On one core, a sentence that takes 78 ms alone took 80 beside one run, 123
+# beside two, and 186 beside one that does not rest.
 REST = 3.0
 UNREAD = 10.0  # seconds after which a run ends if its frames are not read
 _gradients = lru_cache(64)(gradients_at_the_beginning)
@@ -95,7 +97,8 @@ class Study(protocol.StudyService):
     def train(
         self, settings: RunSettings, halt: Event
     ) -> Iterator[LiveFrame | LiveWait]:
-        # The training has a thread of its own, uses one core, and rests most of the time while others are served.
+        # The training has a thread of its own, uses one core, and rests most of the
+        # time while others are served.
         _check(settings)
         there = self.guard.asker()
         frames = Queue[LiveFrame | Exception | None](1)
@@ -103,7 +106,8 @@ class Study(protocol.StudyService):
         read = resumed = self.clock()
 
         def on(made: Made | None = None) -> str:
-            """Wait until the run has a place; return why it must end, "" if it may go on. made: its progress."""
+            """Wait until the run has a place; return why it must end, "" if it may go
+            on. made: its progress."""
             nonlocal resumed
             now = self.clock()
             if made is not None and self.guard.inside:

@@ -1,4 +1,5 @@
-"""Prepare a text for a model: one line, no control characters, split into pieces, with warnings. Loads no torch."""
+"""Prepare a text for a model: one line, no control characters, split into pieces, with
+warnings. Loads no torch."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ PHRASE_WORDS = 3  # most words of a text that counts as an entry of a dictionary
 BLANKS = ("\N{REPLACEMENT CHARACTER}", WORD_START)
 NAME = r"<[a-z][\w:-]*"
 VALUE = r"""\s+[\w:@.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>]+)"""
-# An end tag; a tag whose attributes all have values, or whose first attribute has a quoted one; a comment or other
-# text that begins with <!. "x <y and y> z" is a comparison: to HTML it is a tag with attributes that have no values.
+# An end tag; a tag whose attributes all have values, or whose first attribute has a
+# quoted one; a comment or other text that begins with <!. "x <y and y> z" is a
+# comparison: to HTML it is a tag with attributes that have no values.
 MARKUP = re.compile(
     rf"""</[a-z][\w:-]*\s*>|{NAME}(?:{VALUE})*\s*/?>|{NAME}\s[^<>=]*=\s*["'][^<>]*>"""
     r"|<!(?:--|doctype\b|\[cdata\[)",
@@ -37,7 +39,8 @@ class Prepared(NamedTuple):
 
 
 def one_line(text: str) -> tuple[str, int]:
-    """Put a text on one line without control characters; return it and how many of them were dropped."""
+    """Put a text on one line without control characters; return it and how many of them
+    were dropped."""
     kept = "".join(
         " " if c.isspace() else c
         for c in text
@@ -56,9 +59,11 @@ def clean(
     limit: int = MAX_CHARACTERS,
     tidy: Callable[[str], str] = str.strip,
 ) -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters, then tidy it; return it, and warnings of what a model does not
-    read, and of markup, which it reads as text. Raises UserError if it has more characters than the limit or, with the
-    message `empty`, if nothing is left of it. kind: in the keys of messages about its length and its markup.
+    """Put a text on one line without control characters, then tidy it; return it, and
+    warnings of what a model does not read, and of markup, which it reads as text.
+    Raises UserError if it has more characters than the limit or, with the message
+    `empty`, if nothing is left of it. kind: in the keys of messages about its length
+    and its markup.
     """
     if len(text) > limit:
         raise UserError(
@@ -91,8 +96,9 @@ def prepare(
 ) -> Prepared:
     """Clean a text, as `cleaned` does, and split it into pieces, once.
 
-    limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
-    with `unknown` if no letter or digit is left but characters that the vocabulary lacks. target: of a translation.
+    limit: the most pieces, </s> included. Raises UserError with the message `empty` if
+    nothing is left of the text, with `unknown` if no letter or digit is left but
+    characters that the vocabulary lacks. target: of a translation.
     """
     line, warnings = cleaned(text, empty)
     tokens = tokenizer.encode(line, target=target)
@@ -119,8 +125,9 @@ def prepare(
 
 
 def in_small_letters(line: str) -> str | None:
-    """Write a line of capitals, or a word or phrase that begins with one, as a dictionary has it; None for any other
-    line. Training has few of the first, and the second mostly at the beginning of a sentence.
+    """Write a line of capitals, or a word or phrase that begins with one, as a
+    dictionary has it; None for any other line. Training has few of the first, and the
+    second mostly at the beginning of a sentence.
 
     >>> in_small_letters("Cat"), in_small_letters("WHERE ARE YOU?"), in_small_letters("I like NASA.")
     ('cat', 'Where are you?', None)

@@ -1,6 +1,7 @@
 """The service of a translation model: text in, results out, with limits and warnings.
 
-Everything that belongs to a request is an argument or a result. The model is shared and never written to.
+Everything that belongs to a request is an argument or a result. The model is shared and
+never written to.
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ from xformer.translator import Translator, grow_tree, target_limit
 MAX_PIECES = 256  # of a source sentence, </s> included
 # stands in a translation for bytes that spell no character
 BROKEN = "\N{REPLACEMENT CHARACTER}"
-# nats by which the translation of a text in small letters must be likelier, for it to be read so
+# nats by which the translation of a text in small letters must be likelier, for it to
+# be read so
 SURER = 0.7
-# pieces by which a translation with changed attention weights may be longer than the original
+# pieces by which a translation with changed attention weights may be longer than the
+# original
 MOST_MORE = 10
 
 
@@ -87,7 +90,8 @@ class Service(ModelService[Translator], TranslationService):
         self._locks: dict[str, threading.Lock] = {}
 
     def close(self) -> None:
-        """Answer the queued requests, stop the decoding thread, and give the memory back."""
+        """Answer the queued requests, stop the decoding thread, and give the memory
+        back."""
         self._decoder.close()
         del self.model, self.kept
         if self.device.type != "cpu":
@@ -132,8 +136,8 @@ class Service(ModelService[Translator], TranslationService):
 
     @property
     def guess_bound(self) -> float:
-        """The mean log-probability of a piece below which a translation counts as a guess, as `research evaluate
-        guesses --save` fitted it; LEAST if it did not."""
+        """The mean log-probability of a piece below which a translation counts as a
+        guess, as `research evaluate guesses --save` fitted it; LEAST if it did not."""
         return self.measured(lambda found: float(found["guesses"]["bound"]), LEAST)
 
     @property
@@ -146,7 +150,8 @@ class Service(ModelService[Translator], TranslationService):
 
     @property
     def transformer(self) -> Transformer:
-        """The model, for methods that need a transformer. Raises UserError if it is another kind."""
+        """The model, for methods that need a transformer. Raises UserError if it is
+        another kind."""
         if not isinstance(self.model, Transformer):
             raise UserError(Message.of("error_recurrent", model=self.info.name))
         return self.model
@@ -154,7 +159,8 @@ class Service(ModelService[Translator], TranslationService):
     def _intervention(
         self, off: Iterable[Head] = (), positions: Positions = OWN
     ) -> Intervention:
-        """The change to a pass that leaves out some heads or takes other positions. Raises UserError."""
+        """The change to a pass that leaves out some heads or takes other positions.
+        Raises UserError."""
         missing = frozenset(off)
         return (
             intervene(self.transformer, missing, positions)
@@ -256,10 +262,12 @@ class Service(ModelService[Translator], TranslationService):
         progress: Callable[[int], object] | None = None,
         change: Intervention = passes.UNCHANGED,
     ) -> list[Translation]:
-        """Queue sources and wait for their translations. Arguments as of `translate_many`."""
+        """Queue sources and wait for their translations. Arguments as of
+        `translate_many`."""
         began = time.perf_counter()
         options = options or Options()
-        # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
+        # Of several hypotheses some may be one text in other pieces, and are joined:
+        # search for all that the beam has.
         several = options.n_best > 1 and not options.sampling
         searched = replace(
             options, n_best=options.beam if several else options.n_best, quality=False
@@ -287,7 +295,8 @@ class Service(ModelService[Translator], TranslationService):
         max_length: int | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> list[tuple[Prepared, list[Hypothesis]]]:
-        """Each source in the form that is read, as typed or in small letters, and what the search finds for it."""
+        """Each source in the form that is read, as typed or in small letters, and what
+        the search finds for it."""
         others = self._in_small_letters(sources)
         answers = self._searched(
             wait, sources, options, None, max_length, progress, more=[*others.values()]
@@ -306,7 +315,8 @@ class Service(ModelService[Translator], TranslationService):
         options: Options | None = None,
         max_length: int | None = None,
     ) -> list[Prepared]:
-        """The sources in the forms in which a translation reads them; options: of its search, if it draws nothing."""
+        """The sources in the forms in which a translation reads them; options: of its
+        search, if it draws nothing."""
         found = [*sources]
         usual = Options() if options is None or options.sampling else options
         if several := [*self._in_small_letters(sources)]:
@@ -332,8 +342,8 @@ class Service(ModelService[Translator], TranslationService):
         change: Intervention = passes.UNCHANGED,
         more: Sequence[Prepared] = (),
     ) -> list[list[Hypothesis]]:
-        """Queue sources as they are and wait for their hypotheses. Arguments as of `translate_many`; progress is not
-        told of the sources in `more`."""
+        """Queue sources as they are and wait for their hypotheses. Arguments as of
+        `translate_many`; progress is not told of the sources in `more`."""
         requests = list[Request]()
         for i, (text, tokens, _) in enumerate([*sources, *more]):
             prefix = list(
@@ -361,7 +371,8 @@ class Service(ModelService[Translator], TranslationService):
                 request.answer.cancel()
 
     def _in_small_letters(self, sources: Sequence[Prepared]) -> dict[int, Prepared]:
-        """The sources, by their index, that may be read in small letters too, so read."""
+        """The sources, by their index, that may be read in small letters too, so
+        read."""
         forms = dict[int, Prepared]()
         for i, source in enumerate(sources):
             if (form := in_small_letters(source.text)) is not None:
@@ -379,8 +390,10 @@ class Service(ModelService[Translator], TranslationService):
     def _limit(
         self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()
     ) -> int:
-        """The most pieces of a translation, EOS included; source without. Raises UserError for an impossible prefix."""
-        # A translation that is cut off lacks </s>, and the traced pass over it needs one more position, for <s>.
+        """The most pieces of a translation, EOS included; source without. Raises
+        UserError for an impossible prefix."""
+        # A translation that is cut off lacks </s>, and the traced pass over it needs
+        # one more position, for <s>.
         most = self.model.config.max_length
         longest = min(target_limit(len(source) + 1, most), most - 1)
         limit = max(min(longest, max_length or longest), min(len(prefix) + 1, most))
@@ -401,10 +414,11 @@ class Service(ModelService[Translator], TranslationService):
         free: bool = True,
         joined: bool = True,
     ) -> Translation:
-        """Make the record of a search's result. free: no prefix was given (one can make the best result improbable).
+        """Make the record of a search's result. free: no prefix was given (one can make
+        the best result improbable).
 
-        joined: of hypotheses that read the same, in other pieces, the best alone is listed. Samples are all listed:
-        how often a text was drawn says something.
+        joined: of hypotheses that read the same, in other pieces, the best alone is
+        listed. Samples are all listed: how often a text was drawn says something.
         """
         best = hypotheses[0]
         warnings = [*source.warnings]
@@ -464,9 +478,9 @@ class Service(ModelService[Translator], TranslationService):
     def _quality(
         self, source: Prepared, best: Candidate, options: Options
     ) -> float | None:
-        """Reckon how far a translation can be trusted, as `research evaluate quality --save` fitted it; None if it did
-        not, for another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in
-        loops."""
+        """Reckon how far a translation can be trusted, as `research evaluate quality
+        --save` fitted it; None if it did not, for another search, and for what it saw
+        none of: foreign texts, rare signs, translations cut off or in loops."""
         pieces = self.tokenizer.pieces(source.tokens)
         if (
             options.sampling
@@ -703,8 +717,8 @@ class Service(ModelService[Translator], TranslationService):
         options: Options | None = None,
         max_length: int | None = None,
     ) -> Prepared:
-        """A text in the form in which a translation with such options reads it; a `Translation` brings its pieces.
-        Raises UserError."""
+        """A text in the form in which a translation with such options reads it; a
+        `Translation` brings its pieces. Raises UserError."""
         if isinstance(source, str):
             return self._as_read([self._prepare(source)], options, max_length)[0]
         tokens = list(source.source_tokens)
@@ -785,7 +799,8 @@ def _of_parts() -> Answers:
     return found
 
 
-# The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
+# The answer to each question, chosen by its type: what a service makes of it, telling
+# of its progress.
 ANSWERS: Answers = {
     questions.WalkHead: of_pair(passes.walk),
     questions.Begin: of_pair(passes.begin),

@@ -20,7 +20,8 @@ SHAPE = ("architecture", "n_layers", "n_decoder_layers", "n_heads", "d_model")
 
 
 def check(first: ModelInfo, second: ModelInfo) -> None:
-    """Raise UserError where two models cannot be compared: they are one, or of different languages."""
+    """Raise UserError where two models cannot be compared: they are one, or of
+    different languages."""
     if first.identity == second.identity:
         raise UserError(Message.of("models_same", first=first.name, second=second.name))
     pairs = {
@@ -40,7 +41,8 @@ def through_both(
     options: Options | None = None,
     reference: str = "",
 ) -> TwoModels:
-    """Translate a text with two models, and trace each one's pass. Raises UserError, as `check` does too.
+    """Translate a text with two models, and trace each one's pass. Raises UserError, as
+    `check` does too.
 
     reference: a translation to score both against; "" for none.
     """
@@ -49,7 +51,8 @@ def through_both(
     (one, one_trace), (other, other_trace) = (
         service.translate_and_trace(text, options) for service in services
     )
-    # The first translation may have made buffers; only the second one's time is the model's.
+    # The first translation may have made buffers; only the second one's time is the
+    # model's.
     one, other = (
         replace(found, seconds=service.translate(text, options).seconds)
         for found, service in zip((one, other), services, strict=True)
@@ -77,7 +80,8 @@ def _error(service: TranslationService) -> float | None:
 def _forced(
     first: TranslationService, second: TranslationService, translation: Translation
 ) -> tuple[Trace, Trace] | None:
-    """Trace a translation of the first model in both, where that gives maps of the same heads over the same pieces."""
+    """Trace a translation of the first model in both, where that gives maps of the same
+    heads over the same pieces."""
     if any(getattr(first.info, name) != getattr(second.info, name) for name in SHAPE):
         return None
     with suppress(UserError):  # the second cannot spell it, or it is empty

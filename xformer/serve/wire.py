@@ -1,8 +1,10 @@
-"""Write the arguments and results of services as JSON, and read them, exactly: arrays travel bit for bit.
+"""Write the arguments and results of services as JSON, and read them, exactly: arrays
+travel bit for bit.
 
-Numbers, texts and lists are JSON's own. Everything else is an object with its kind: an array has its bytes in base64, a
-record of `xformer.results` its name and fields. Reading makes nothing but these and runs no code, so neither side has
-to trust the other, as it would with pickles.
+Numbers, texts and lists are JSON's own. Everything else is an object with its kind: an
+array has its bytes in base64, a record of `xformer.results` its name and fields.
+Reading makes nothing but these and runs no code, so neither side has to trust the
+other, as it would with pickles.
 """
 
 import base64
@@ -123,7 +125,8 @@ def _unpacked(value: Any) -> Any:
 
 
 def _record(kind: type, values: dict[str, Any]) -> Any:
-    """Make a record. Raises UserError if a field is unknown or not of its annotated type."""
+    """Make a record. Raises UserError if a field is unknown or not of its annotated
+    type."""
     names = _names(kind)
     for name, value in values.items():
         if name not in names:
@@ -138,8 +141,8 @@ def _record(kind: type, values: dict[str, Any]) -> Any:
 
 
 def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:
-    """Return the arguments for a method, by name. Raises UserError, about the first argument that is unknown, missing
-    or not of its annotated type."""
+    """Return the arguments for a method, by name. Raises UserError, about the first
+    argument that is unknown, missing or not of its annotated type."""
     if not isinstance(given, dict):
         raise UserError(
             f"The arguments of {wanted.__name__} are {_short(given)}; they must be a record by name."
@@ -182,8 +185,8 @@ def _short(value: Any) -> str:
 
 @cache
 def _type(kind: Any) -> tuple[Callable[[Any], bool], str]:
-    """What tells whether a value fits an annotation, and what a sentence calls such values; the fields of records were
-    checked when they were made."""
+    """What tells whether a value fits an annotation, and what a sentence calls such
+    values; the fields of records were checked when they were made."""
     origin = get_origin(kind)
     if kind is Any:
         return lambda value: True, "anything"
@@ -241,8 +244,9 @@ def _type(kind: Any) -> tuple[Callable[[Any], bool], str]:
 
 
 def weight(value: Any, counted: set[int] | None = None) -> int:
-    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists; once
-    what is in it several times. counted: the objects that are counted already."""
+    """Count the bytes of the arrays and the length of the texts in a value, however
+    deep in records and lists; once what is in it several times. counted: the objects
+    that are counted already."""
     counted = set() if counted is None else counted
     if id(value) in counted:
         return 0

@@ -1,4 +1,5 @@
-"""The service of a language model: it scores each piece of a text given the pieces before it, and writes it on."""
+"""The service of a language model: it scores each piece of a text given the pieces
+before it, and writes it on."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ LISTED = 10  # likeliest pieces that are listed for each place
 
 
 def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
-    """Compute the log-probabilities [N + 1, V] of the next piece, after <s> and after each of N pieces."""
+    """Compute the log-probabilities [N + 1, V] of the next piece, after <s> and after
+    each of N pieces."""
     logits: Tensor = model(
         torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device)
     )[0]
@@ -32,7 +34,8 @@ def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
 
 
 def chances(scores: Tensor, options: Options) -> Tensor:
-    """Compute the probability [V] with which each piece is drawn, from log-probabilities [V].
+    """Compute the probability [V] with which each piece is drawn, from
+    log-probabilities [V].
 
     PAD, BOS and UNK, which no text holds, are never drawn.
     """
@@ -42,7 +45,8 @@ def chances(scores: Tensor, options: Options) -> Tensor:
 
 
 def draw(probabilities: Tensor, seed: int, place: int) -> int:
-    """Draw a piece with these probabilities [V]; the draw depends on the seed and the place in the text only."""
+    """Draw a piece with these probabilities [V]; the draw depends on the seed and the
+    place in the text only."""
     noise = torch.Generator().manual_seed(1_000_003 * seed + place)
     return int(torch.multinomial(probabilities, 1, generator=noise))
 
@@ -134,7 +138,8 @@ class Writer(OfReviews[LanguageModel], WriterService):
 
 
 def _respelt(tokenizer: Tokenizer, before: Scored, tokens: Sequence[int]) -> str:
-    """Spell tokens; if they continue the text `before`, its own spelling is kept, which may have capitals."""
+    """Spell tokens; if they continue the text `before`, its own spelling is kept, which
+    may have capitals."""
     old = tokenizer.decode(before.tokens)
     new = tokenizer.decode(tokens)
     return before.text + new[len(old) :] if old and new.startswith(old) else new

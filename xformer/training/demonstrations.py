@@ -1,6 +1,8 @@
-"""What lectures, lessons, doors and examples show with a translator, measured: assets/demonstrations.json.
+"""What lectures, lessons, doors and examples show with a translator, measured:
+assets/demonstrations.json.
 
-BLEU says nothing of it: a head that linked a pronoun with its noun may be gone from weights that translate better.
+BLEU says nothing of it: a head that linked a pronoun with its noun may be gone from
+weights that translate better.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ Measure = Callable[[Service, "Demonstration"], float]
 
 @dataclass(frozen=True)
 class Demonstration:
-    """Something that a translator is to show; what a text and a word is, the kind says."""
+    """Something that a translator is to show; what a text and a word is, the kind
+    says."""
 
     name: str
     reads: str  # the language of the first text, "en" or "es"
@@ -76,7 +79,8 @@ def _kind(texts: int, words: int) -> Callable[[Measure], Measure]:
 
 
 def read(path: Path = PATH) -> list[Demonstration]:
-    """Read demonstrations. Raises UserError where there is no such file, or it is no list of them."""
+    """Read demonstrations. Raises UserError where there is no such file, or it is no
+    list of them."""
     with refusing(
         OSError,
         lambda error: (
@@ -113,7 +117,8 @@ def read(path: Path = PATH) -> list[Demonstration]:
 
 
 def evaluate(service: Service, demonstrations: list[Demonstration]) -> list[Shown]:
-    """Measure those that the model reads. Raises UserError where it reads none, or a word is not in its text."""
+    """Measure those that the model reads. Raises UserError where it reads none, or a
+    word is not in its text."""
     own = [one for one in demonstrations if one.reads == service.info.source]
     if not own:
         raise UserError(
@@ -144,7 +149,8 @@ def _missing(one: Demonstration, word: str, text: str) -> UserError:
 
 
 def _place(one: Demonstration, trace: Trace, side: str, word: str) -> tuple[str, int]:
-    """The first place of a word in a pass, on the side "source" or "target". Raises UserError where it is not there."""
+    """The first place of a word in a pass, on the side "source" or "target". Raises
+    UserError where it is not there."""
     for _, name in choices(trace):
         place = side, int(name[2:])
         if (
@@ -163,7 +169,8 @@ def _in_heads(
     asks: tuple[str, int],
     seen: tuple[str, int],
 ) -> np.ndarray:
-    """How much a word looks at another in each head of a stack, (layers, heads), as the page shows it; 0 without."""
+    """How much a word looks at another in each head of a stack, (layers, heads), as the
+    page shows it; 0 without."""
     return np.nan_to_num(
         grid(
             trace,
@@ -175,7 +182,8 @@ def _in_heads(
 
 
 def _looks(service: Service, one: Demonstration) -> list[np.ndarray]:
-    """How much the first word looks at each of the others in every head of the encoder."""
+    """How much the first word looks at each of the others in every head of the
+    encoder."""
     trace = service.translate_and_trace(one.texts[0])[1]
     asks, *seen = (_place(one, trace, "source", word) for word in one.words)
     return [_in_heads(service, trace, "encoder_self", asks, word) for word in seen]
@@ -183,20 +191,23 @@ def _looks(service: Service, one: Demonstration) -> list[np.ndarray]:
 
 @_kind(texts=1, words=2)
 def share(service: Service, one: Demonstration) -> float:
-    """How much the first word looks at the second in the encoder's head where it does so most, 0 to 1."""
+    """How much the first word looks at the second in the encoder's head where it does
+    so most, 0 to 1."""
     return float(_looks(service, one)[0].max())
 
 
 @_kind(texts=1, words=3)
 def rather(service: Service, one: Demonstration) -> float:
-    """How much more the first word looks at the second than at any of the others, each in its own best head."""
+    """How much more the first word looks at the second than at any of the others, each
+    in its own best head."""
     wanted, *others = (float(heads.max()) for heads in _looks(service, one))
     return wanted - max(others)
 
 
 @_kind(texts=1, words=2)
 def costs(service: Service, one: Demonstration) -> float:
-    """How many nats more the translation loses without the second word than without the head that links both best."""
+    """How many nats more the translation loses without the second word than without the
+    head that links both best."""
     trace = service.translate_and_trace(one.texts[0])[1]
     heads = _looks(service, one)[0]
     layer, head = map(int, np.unravel_index(heads.argmax(), heads.shape))
@@ -212,7 +223,8 @@ def costs(service: Service, one: Demonstration) -> float:
 
 @_kind(texts=1, words=2)
 def aligned(service: Service, one: Demonstration) -> float:
-    """How much the first word, of the translation, looks at the second, of the source, in the head that aligns best."""
+    """How much the first word, of the translation, looks at the second, of the source,
+    in the head that aligns best."""
     trace = service.translate_and_trace(one.texts[0])[1]
     asks, seen = (
         _place(one, trace, side, word)
@@ -226,7 +238,8 @@ def aligned(service: Service, one: Demonstration) -> float:
 
 @_kind(texts=2, words=1)
 def apart(service: Service, one: Demonstration) -> float:
-    """1 minus the cosine of a word's states in two texts after the encoder's last layer, less the mean of others."""
+    """1 minus the cosine of a word's states in two texts after the encoder's last
+    layer, less the mean of others."""
     passes = [service.translate_and_trace(text)[1] for text in one.texts]
     found = service.ask(
         questions.MapMeanings(
@@ -252,7 +265,8 @@ def apart(service: Service, one: Demonstration) -> float:
 
 @_kind(texts=1, words=1)
 def says(service: Service, one: Demonstration) -> float:
-    """The share of the words that the translation has, each of them one of several, divided by |."""
+    """The share of the words that the translation has, each of them one of several,
+    divided by |."""
     said = {*WORD.findall(service.translate(one.texts[0]).best.text.lower())}
     return sum(
         not said.isdisjoint(word.lower().split("|")) for word in one.words
@@ -261,8 +275,8 @@ def says(service: Service, one: Demonstration) -> float:
 
 @_kind(texts=3, words=2)
 def likelier(service: Service, one: Demonstration) -> float:
-    """How many nats likelier the second text is than the third, as translations of the first. They have the first word
-    and the second."""
+    """How many nats likelier the second text is than the third, as translations of the
+    first. They have the first word and the second."""
     for word, text in zip(one.words, one.texts[1:], strict=False):
         if word.lower() not in WORD.findall(text.lower()):
             raise _missing(one, word, text)

@@ -1,4 +1,5 @@
-"""Score a model through the service that the app uses: BLEU and chrF, alignment error rates, accuracy of verdicts."""
+"""Score a model through the service that the app uses: BLEU and chrF, alignment error
+rates, accuracy of verdicts."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MOST_APART = 10  # sentences listed
 
 
 def as_read(service: Service, pairs: Sequence[Pair]) -> list[Pair]:
-    """Turn pairs of English and Spanish into those of what the model reads and what it writes."""
+    """Turn pairs of English and Spanish into those of what the model reads and what it
+    writes."""
     return turned(pairs) if service.info.source == "es" else [*pairs]
 
 
@@ -58,7 +60,8 @@ def evaluate_translation(
 ) -> TranslationScores:
     """Translate the English of pairs, or the Spanish, and score it with sacrebleu.
 
-    rough: translate it in lower case and without punctuation at its ends. lowercase: score both sides in lower case.
+    rough: translate it in lower case and without punctuation at its ends. lowercase:
+    score both sides in lower case.
     """
     return _evaluated(service, pairs, options, rough, lowercase)[0]
 
@@ -110,11 +113,13 @@ def evaluate_against(
     rough: bool = False,
     lowercase: bool = False,
 ) -> tuple[TranslationScores, dict[str, Any]]:
-    """Score two services on the same pairs: the first one's scores, and how the second one's compare with them.
+    """Score two services on the same pairs: the first one's scores, and how the second
+    one's compare with them.
 
-    Of each score, by sacrebleu's paired bootstrap (Koehn 2004): its mean over RESAMPLES in both, half of its interval
-    of 95 %, and p, the probability of so large a difference if there were none. "apart" has the MOST_APART sentences
-    whose chrF differs most, those first. Raises UserError where the two cannot be compared.
+    Of each score, by sacrebleu's paired bootstrap (Koehn 2004): its mean over RESAMPLES
+    in both, half of its interval of 95 %, and p, the probability of so large a
+    difference if there were none. "apart" has the MOST_APART sentences whose chrF
+    differs most, those first. Raises UserError where the two cannot be compared.
     """
     check(first.info, second.info)
     both = [
@@ -214,9 +219,10 @@ class AlignmentScores:
 def evaluate_alignment(
     service: Service, gold: Sequence[alignment.Gold]
 ) -> AlignmentScores:
-    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
-    turned around for a model that reads Spanish. Raises ValueError where the vocabulary cuts a pair into other words
-    than its links count, and UserError for a model without attention."""
+    """Compare where the cross-attention heads look, in passes over the pairs, with
+    their links by hand. The pairs are turned around for a model that reads Spanish.
+    Raises ValueError where the vocabulary cuts a pair into other words than its links
+    count, and UserError for a model without attention."""
     if not service.info.layers("cross"):
         raise UserError(
             f"The model {service.info.name} has no attention, so there is nothing to align; name another "

@@ -1,4 +1,5 @@
-"""Gather the numbers of a training run, step by step, into a few hundred points that travel with the checkpoint."""
+"""Gather the numbers of a training run, step by step, into a few hundred points that
+travel with the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ Point = list[float]  # of one step or several: see `History.add`
 
 
 class History:
-    """The points of a run so far, each of them made of equally many steps, and its scores."""
+    """The points of a run so far, each of them made of equally many steps, and its
+    scores."""
 
     def __init__(self) -> None:
         self.every = 1  # steps of a point
@@ -31,9 +33,11 @@ class History:
         norm: float,
         took: float,
     ) -> None:
-        """Add a step. seconds, seen: of training, and of pieces learned from, until then. loss: summed over `weight`
-        pieces. norm: of the gradient, before it is clipped. took: seconds."""
-        # The first four are of the last step of a point, `largest` is a maximum, the others are sums.
+        """Add a step. seconds, seen: of training, and of pieces learned from, until
+        then. loss: summed over `weight` pieces. norm: of the gradient, before it is
+        clipped. took: seconds."""
+        # The first four are of the last step of a point, `largest` is a maximum, the
+        # others are sums.
         point = [step, seconds, seen, rate, norm, loss, weight, norm, took, 1]
         if self.points and self.points[-1][-1] < self.every:
             self.points[-1] = _together(self.points[-1], point)

@@ -1,5 +1,5 @@
-"""Train a tiny transformer on a task that a person understands, to be watched: turn letters around, copy them, or write
-a number in Spanish words."""
+"""Train a tiny transformer on a task that a person understands, to be watched: turn
+letters around, copy them, or write a number in Spanish words."""
 
 from __future__ import annotations
 
@@ -162,7 +162,8 @@ class ExamplesTask(TranslationTask):
 
 
 def options(settings: RunSettings, width: int = WIDTH) -> TrainingOptions:
-    """Options of the loop for a run whose rate is `peak` at its highest, in either schedule; nothing is clipped."""
+    """Options of the loop for a run whose rate is `peak` at its highest, in either
+    schedule; nothing is clipped."""
     peak = settings.peak * (
         math.sqrt(width * max(1, settings.warmup)) if settings.schedule == "noam" else 1
     )
@@ -193,8 +194,9 @@ def train(
 ) -> Iterator[LiveFrame]:
     """Train, and yield what is to be seen about twice a second, and at the end.
 
-    ended: called after each step, says why the run is to end: "stopped", "late"; "" to go on. clock: tells the seconds
-    of training, which may stand still while others train.
+    ended: called after each step, says why the run is to end: "stopped", "late"; "" to
+    go on. clock: tells the seconds of training, which may stand still while others
+    train.
     """
     examples = Examples(settings.task, settings.seed, settings.pairs)
     with Seeded(settings.seed):
@@ -268,7 +270,8 @@ def train(
 def answer(
     model: Translator, examples: Examples
 ) -> tuple[tuple[tuple[str, str, str], ...], float]:
-    """Answer the held-out questions greedily: the first few of them, and the share of all that is right."""
+    """Answer the held-out questions greedily: the first few of them, and the share of
+    all that is right."""
     model.eval()
     found = translate_ids(
         model,
@@ -295,8 +298,9 @@ def answer(
 def look(
     model: Transformer, examples: Examples
 ) -> tuple[Head, tuple[str, ...], tuple[str, ...], np.ndarray]:
-    """Find the sharpest head of the cross-attention in a pass over the first held-out question and its answer: the one
-    whose largest probability is largest on average. -> head, queries, keys, its map (Q, K)"""
+    """Find the sharpest head of the cross-attention in a pass over the first held-out
+    question and its answer: the one whose largest probability is largest on average. ->
+    head, queries, keys, its map (Q, K)"""
     one = examples.held_out[0]
     trace = Trace()
     source = examples.encode(one.question)

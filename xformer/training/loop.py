@@ -1,4 +1,5 @@
-"""Train any `Task`: schedule of the learning rate, averaging, several processes, metrics, resuming.
+"""Train any `Task`: schedule of the learning rate, averaging, several processes,
+metrics, resuming.
 
 The loop knows neither the data of a task nor its loss.
 """
@@ -51,7 +52,8 @@ PLACE = (
 
 
 class Task(Protocol):
-    """A model with its vocabulary, its batches (lists of examples), its loss and its scores, for the loop to train."""
+    """A model with its vocabulary, its batches (lists of examples), its loss and its
+    scores, for the loop to train."""
 
     model: Any
     tokenizer: Tokenizer
@@ -60,17 +62,20 @@ class Task(Protocol):
     score: str
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
-        """Yield the batches of an epoch without the first `skip`, the same each time."""
+        """Yield the batches of an epoch without the first `skip`, the same each
+        time."""
         return self.data.epoch(epoch, skip)
 
     def weight(self, batch: list[Any]) -> int:
-        """Count the numbers (target pieces, say) that the loss of a batch is summed over."""
+        """Count the numbers (target pieces, say) that the loss of a batch is summed
+        over."""
 
     def loss(self, model: nn.Module, batch: list[Any], device: torch.device) -> Tensor:
         """Sum the losses of a batch to a scalar."""
 
     def evaluate(self, precision: str) -> dict[str, float]:
-        """Score `model` as it stands, in evaluation mode. precision: that it is trained in."""
+        """Score `model` as it stands, in evaluation mode. precision: that it is trained
+        in."""
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint, with these metrics."""
@@ -80,10 +85,13 @@ class Task(Protocol):
 def learning_rate(
     step: int, done: float, options: TrainingOptions, d_model: int
 ) -> float:
-    """Return the learning rate of step 1, 2, … when a share `done` (0 to 1) of the run is over.
+    """Return the learning rate of step 1, 2, … when a share `done` (0 to 1) of the run
+    is over.
 
-    noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al., which post-norm needs.
-    cosine: a short rise to the peak, then half a cosine down to 0 at the end of the run.
+    noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al.,
+    which post-norm needs.
+    cosine: a short rise to the peak, then half a cosine down to 0 at the end of the
+    run.
     """
     if options.schedule == "noam":
         warmup = max(1, options.warmup)
@@ -93,10 +101,12 @@ def learning_rate(
 
 
 class Average:
-    """Exponential moving average of a model's weights, which forgets faster at the beginning.
+    """Exponential moving average of a model's weights, which forgets faster at the
+    beginning.
 
-    PyTorch's AveragedModel cannot be swapped with the model and begins with the weights after the first step; with it
-    and LambdaLR, which knows steps but no minutes, a step of 1.5 million weights took 3 to 8 ms longer.
+    PyTorch's AveragedModel cannot be swapped with the model and begins with the weights
+    after the first step; with it and LambdaLR, which knows steps but no minutes, a step
+    of 1.5 million weights took 3 to 8 ms longer.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -113,14 +123,15 @@ class Average:
         )
 
     def swap(self) -> None:
-        """Exchange the model's weights and their average; a second call undoes the first."""
+        """Exchange the model's weights and their average; a second call undoes the
+        first."""
         for parameter, mean in zip(self.model.parameters(), self.weights, strict=True):
             parameter.data, mean.data = mean.data, parameter.data
 
 
 def own_device(name: str | None = None) -> torch.device:
-    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun. Raises
-    UserError where this machine lacks it."""
+    """Return the device asked for, or the best there is: of several GPUs that of this
+    process under torchrun. Raises UserError where this machine lacks it."""
     device = choose_device(name)
     return (
         torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
@@ -130,9 +141,11 @@ def own_device(name: str | None = None) -> torch.device:
 
 
 def keep_memory() -> None:
-    """Let glibc keep the memory of freed tensors, which the kernel otherwise maps and zeroes again for each large one.
+    """Let glibc keep the memory of freed tensors, which the kernel otherwise maps and
+    zeroes again for each large one.
 
-    On two cores this alone raised training from 2,750 to 4,000 target pieces a second (research/LOG.md).
+    On two cores this alone raised training from 2,750 to 4,000 target pieces a second
+    (research/LOG.md).
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         m_trim_threshold = -1
@@ -144,8 +157,9 @@ def keep_memory() -> None:
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     """Compute within this context in a precision.
 
-    In bfloat16 PyTorch's autocast multiplies in half the bits, while weights and optimizer stay in float32. A CPU with
-    instructions for it trains up to twice as fast; one without is slower than in float32.
+    In bfloat16 PyTorch's autocast multiplies in half the bits, while weights and
+    optimizer stay in float32. A CPU with instructions for it trains up to twice as
+    fast; one without is slower than in float32.
     """
     return (
         nullcontext()
@@ -157,10 +171,12 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
 def measure(
     step: Callable[[str], None], ways: Sequence[str] = PRECISIONS
 ) -> dict[str, float]:
-    """Return the seconds of the quickest trial step in each precision, or other way; `step` is called with its name.
+    """Return the seconds of the quickest trial step in each precision, or other way;
+    `step` is called with its name.
 
-    Trial steps are made for TRIAL seconds in each, after a first one that allocates memory and is not counted. The
-    quickest tells most: other programs can only make a step slower.
+    Trial steps are made for TRIAL seconds in each, after a first one that allocates
+    memory and is not counted. The quickest tells most: other programs can only make a
+    step slower.
     """
     seconds = {}
     for way in ways:
@@ -175,7 +191,8 @@ def measure(
 
 
 def chance(device: torch.device) -> list[Tensor]:
-    """Return the states of PyTorch's random generators: that of the CPU, and that of the GPU if `device` is one."""
+    """Return the states of PyTorch's random generators: that of the CPU, and that of
+    the GPU if `device` is one."""
     return [
         torch.get_rng_state(),
         *(
@@ -187,7 +204,8 @@ def chance(device: torch.device) -> list[Tensor]:
 
 
 def restore_chance(states: Sequence[Tensor], device: torch.device) -> None:
-    """Set PyTorch's random generators to states that `chance` returned, perhaps on a machine without this one's GPU."""
+    """Set PyTorch's random generators to states that `chance` returned, perhaps on a
+    machine without this one's GPU."""
     own, *gpu = [state.cpu() for state in states]
     torch.set_rng_state(own)
     if gpu and device.type != "cpu":
@@ -206,7 +224,8 @@ class Made(NamedTuple):
 class Learner:
     """A run of a task in memory, which is given steps one by one and writes nothing.
 
-    What is drawn on the way, as by dropout, is drawn from torch's generator, which is left as it is found.
+    What is drawn on the way, as by dropout, is drawn from torch's generator, which is
+    left as it is found.
     """
 
     def __init__(
@@ -238,7 +257,8 @@ class Learner:
         self.parallel = task.model
 
     def steps(self) -> Iterator[Made]:
-        """Train to the end of the run, and yield after each step. Raises UserError where it diverges."""
+        """Train to the end of the run, and yield after each step. Raises UserError
+        where it diverges."""
         while (done := self._done()) < 1:
             step = self.step
             skipped = self.batch
@@ -286,8 +306,8 @@ class Learner:
         return max(made / limit for made, limit in limits if limit)
 
     def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
-        """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
-        the gradient before it was clipped."""
+        """Make a step on this process's share of a batch; return the summed loss of the
+        whole batch, and the norm of the gradient before it was clipped."""
         self.step += 1
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(
@@ -314,8 +334,9 @@ class Learner:
             with self.parallel.no_sync() if apart else nullcontext():
                 with autocast(self.device, self.precision):
                     loss = self.task.loss(self.parallel, part, self.device)
-                # Processes average their gradients: times their number, over the weight of the whole batch, the sum of
-                # all parts is the gradient of the mean loss, as one process would have it of the batch in one piece.
+                # Processes average their gradients: times their number, over the weight
+                # of the whole batch, the sum of all parts is the gradient of the mean
+                # loss, as one process would have it of the batch in one piece.
                 (loss * (self.processes / weight)).backward()
             total += loss.detach().to(total)
         norm = float(
@@ -333,13 +354,15 @@ class Learner:
     def _diverged(
         self, what: str, way_out: str = "begin again with a smaller rate"
     ) -> UserError:
-        """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored."""
+        """Make the last sentence of a run in which numbers became NaN, infinite or too
+        large to be stored."""
         return UserError(
             f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}."
         )
 
     def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Yield the first process's batches on every process, without those that have too few examples for all."""
+        """Yield the first process's batches on every process, without those that have
+        too few examples for all."""
         while (
             batch := self._of_first(None if self.rank else next(batches, None))
         ) is not None:
@@ -357,8 +380,8 @@ class Learner:
 
 
 class Trainer(Learner):
-    """A run of a task into a folder: metrics.jsonl, history.json, state.pt to resume from, and the checkpoint with the
-    best score."""
+    """A run of a task into a folder: metrics.jsonl, history.json, state.pt to resume
+    from, and the checkpoint with the best score."""
 
     def __init__(
         self,
@@ -371,8 +394,9 @@ class Trainer(Learner):
     ) -> None:
         """Begin a run, or load the state of an interrupted one in `folder`.
 
-        begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
-        run has those it was begun with. moments: who is to take moments of the averaged weights on the way.
+        begun_with: options by name that cannot change once a run has begun. The state
+        keeps them, and an interrupted run has those it was begun with. moments: who is
+        to take moments of the averaged weights on the way.
         """
         if device.type == "cpu":
             keep_memory()
@@ -391,7 +415,8 @@ class Trainer(Learner):
             moments.resume(self.step, self._done())
 
     def train(self) -> dict[str, float]:
-        """Train to the end of the run; return the last scores. An interrupted run goes on where it was last saved."""
+        """Train to the end of the run; return the last scores. An interrupted run goes
+        on where it was last saved."""
         if self._done() < 1:
             self.precision = self._choose_precision()
         if self.options.compile and self._done() < 1:
@@ -457,7 +482,8 @@ class Trainer(Learner):
             dist.barrier()
 
     def _choose_precision(self) -> str:
-        """Return the precision asked for, or the quicker one: on a CPU by trial steps of the first process."""
+        """Return the precision asked for, or the quicker one: on a CPU by trial steps
+        of the first process."""
         if self.options.precision != "auto":
             return self.options.precision
         if self.device.type != "cpu":
@@ -472,7 +498,8 @@ class Trainer(Learner):
         )
 
     def _choose_compiled(self) -> nn.Module:
-        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
+        """Return the model, compiled where trial steps of the first process are quicker
+        so; of any shape of batch."""
         compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
         models = {"as it is": self.task.model, "compiled": compiled}
         ways = {name: (model, self.precision) for name, model in models.items()}
@@ -488,7 +515,8 @@ class Trainer(Learner):
                 )
             )
         except Exception as error:
-            # of many kinds, some of them private: no compiler, no Triton, a broken cache
+            # of many kinds, some of them private: no compiler, no Triton, a broken
+            # cache
             self.optimizer.zero_grad(set_to_none=True)
             cause = getattr(error, "inner_exception", error)
             reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
@@ -505,8 +533,9 @@ class Trainer(Learner):
         said: str,
         taken: str,
     ) -> str:
-        """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
-        later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way."""
+        """Return in which way, a model and a precision, trial steps are quicker; they
+        change neither the model nor later chance. most: steps of a trial. said, taken:
+        the sentence about it, and about the time of one way."""
 
         def step(way: str) -> None:
             model, precision = ways[way]
@@ -546,16 +575,19 @@ class Trainer(Learner):
         return super()._diverged(what, way_out)
 
     def _check_weights(self) -> None:
-        """Raise UserError where weights or their averages are no numbers, or too large for half precision."""
+        """Raise UserError where weights or their averages are no numbers, or too large
+        for half precision."""
         for weight in (*self.task.model.parameters(), *self.average.weights):
             if not torch.isfinite(weight.detach().half()).all():
                 raise self._diverged("a weight")
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Turn what goes wrong while a file is written, as on a full disk, into a UserError; take its beginning away.
+        """Turn what goes wrong while a file is written, as on a full disk, into a
+        UserError; take its beginning away.
 
-        The file is written beside its place, as path + ".new", so that the one before is still whole.
+        The file is written beside its place, as path + ".new", so that the one before
+        is still whole.
         """
         try:
             yield
@@ -568,7 +600,8 @@ class Trainer(Learner):
             ) from error
 
     def _score(self, loss: float, rate: float, done: float) -> dict[str, float]:
-        """Score the averaged weights, write a line of metrics.jsonl, and save the weights if they are the best.
+        """Score the averaged weights, write a line of metrics.jsonl, and save the
+        weights if they are the best.
 
         loss: mean since the last line. rate: of training, in examples' weight a second.
         """
@@ -617,7 +650,8 @@ class Trainer(Learner):
             checkpoint.write(path, self.history.to_json())
 
     def _save(self) -> None:
-        """Write state.pt, from which `_resume` goes on; the first process does it for all."""
+        """Write state.pt, from which `_resume` goes on; the first process does it for
+        all."""
         self._check_weights()
         generators = [chance(self.device)]  # one entry a process
         if self.processes > 1:
@@ -642,7 +676,8 @@ class Trainer(Learner):
             os.replace(path.with_name("state.pt.new"), path)
 
     def _resume(self) -> None:
-        """Load state.pt. The precision in it is information only: this run may be on another machine."""
+        """Load state.pt. The precision in it is information only: this run may be on
+        another machine."""
         state = torch.load(
             self.folder / "state.pt", map_location=self.device, weights_only=True
         )
@@ -653,14 +688,17 @@ class Trainer(Learner):
         vars(self).update({name: state[name] for name in PLACE})
         vars(self.history).update(state["history"])
         self.begun_with |= state["begun_with"]
-        # With another number of processes every one has other examples, so that no generator can go on where it was.
+        # With another number of processes every one has other examples, so that no
+        # generator can go on where it was.
         if len(state["generators"]) == self.processes:
             restore_chance(state["generators"][self.rank], self.device)
 
     def _forget_newer_metrics(self) -> None:
-        """Take out of metrics.jsonl what the state knows nothing of: later steps, and a line that was not finished.
+        """Take out of metrics.jsonl what the state knows nothing of: later steps, and a
+        line that was not finished.
 
-        A process that was killed had written them after it last saved its state; those steps are made again.
+        A process that was killed had written them after it last saved its state; those
+        steps are made again.
         """
         path = self.folder / "metrics.jsonl"
         if path.is_file():

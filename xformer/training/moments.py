@@ -1,4 +1,5 @@
-"""Save, while a model trains, what it makes of a few sentences: their translations and all its attention maps."""
+"""Save, while a model trains, what it makes of a few sentences: their translations and
+all its attention maps."""
 
 from __future__ import annotations
 
@@ -18,20 +19,22 @@ from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, translate_ids
 
-# Of assets/alignments.tsv: short and long, with words that change places, fall out, or have two for one.
+# Of assets/alignments.tsv: short and long, with words that change places, fall out, or
+# have two for one.
 SENTENCES = (ASSETS / "moments.txt").read_text(encoding="utf-8").splitlines()
 
 
 def shares(count: int) -> list[float]:
-    """List the shares of a run at which `count` (2 or more) moments are due: 0, then each twice the last, to 1."""
+    """List the shares of a run at which `count` (2 or more) moments are due: 0, then
+    each twice the last, to 1."""
     return [0.0, *(0.5**i for i in reversed(range(count - 1)))]
 
 
 class MomentsRecorder:
     """Takes moments of a run, and keeps them in a file of its folder.
 
-    Maps are those of a pass over the sentence and its reference, whatever the model would say itself: so they have the
-    same rows at all times, and can be compared.
+    Maps are those of a pass over the sentence and its reference, whatever the model
+    would say itself: so they have the same rows at all times, and can be compared.
     """
 
     def __init__(
@@ -42,8 +45,9 @@ class MomentsRecorder:
         gold: Sequence[Gold],
         count: int,
     ) -> None:
-        """gold: pairs aligned by hand; the alignment error rates are of all of them that the vocabulary can write, the
-        maps of SENTENCES. Raises ValueError where it can write none of these."""
+        """gold: pairs aligned by hand; the alignment error rates are of all of them
+        that the vocabulary can write, the maps of SENTENCES. Raises ValueError where it
+        can write none of these."""
         self.folder = folder
         self.model = model
         self.tokenizer = tokenizer
@@ -61,7 +65,8 @@ class MomentsRecorder:
         self.kept: Moments | None = None
 
     def resume(self, step: int, done: float) -> None:
-        """Go on after a step, 0 for a new run: forget what an interrupted run had taken later."""
+        """Go on after a step, 0 for a new run: forget what an interrupted run had taken
+        later."""
         self.passed = bisect_right(self.shares, done) if step else 0
         self.kept = recorded.read_moments(self.folder) if step else None
         if self.kept:
@@ -76,7 +81,8 @@ class MomentsRecorder:
         return self.passed > before
 
     def take(self, moment: Moment) -> None:
-        """Take a moment with the weights as they are, and write the whole file again. Raises OSError."""
+        """Take a moment with the weights as they are, and write the whole file again.
+        Raises OSError."""
         threads = torch.get_num_threads()
         try:
             taken = self._taken(moment)

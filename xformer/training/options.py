@@ -1,7 +1,8 @@
 """Records of options: of the training loop and of each kind of training run.
 
-An option is declared once, by `option`: its default, and the text and the limits that the command line gives it, which
-`commands.arguments.add_options` makes flags of. The records load no torch, so that --help is quick.
+An option is declared once, by `option`: its default, and the text and the limits that
+the command line gives it, which `commands.arguments.add_options` makes flags of. The
+records load no torch, so that --help is quick.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def option(
 ) -> T:
     """Declare a field of a record that is an option of the command line too.
 
-    help: its text there. group: the heading that it stands under. more: `least`, `most`, `above` and `below`, the
-    limits of a number; what `add_argument` takes, as `choices` and `metavar`; `flag`, where it is not the field's name.
+    help: its text there. group: the heading that it stands under. more: `least`,
+    `most`, `above` and `below`, the limits of a number; what `add_argument` takes, as
+    `choices` and `metavar`; `flag`, where it is not the field's name.
     """
     return field(default=default, metadata={"help": help, "group": group, **more})
 
@@ -56,7 +58,8 @@ BATCHES = "batches"
 
 
 def outside(value: float, said: Mapping[str, Any]) -> str:
-    """The limits that are declared of a number, in words, where it is outside of them or not finite; else ""."""
+    """The limits that are declared of a number, in words, where it is outside of them
+    or not finite; else ""."""
     bounds = [(said[name], *bound) for name, bound in BOUNDS.items() if name in said]
     kept = math.isfinite(value) and all(
         keeps(value, limit) for limit, _, keeps in bounds
@@ -67,7 +70,8 @@ def outside(value: float, said: Mapping[str, Any]) -> str:
 
 
 def check(record: Any) -> None:
-    """Raise ValueError where a field of a record is outside its limits, or none of its choices."""
+    """Raise ValueError where a field of a record is outside its limits, or none of its
+    choices."""
     for one in fields(record):
         value = getattr(record, one.name)
         choices = one.metadata.get("choices")
@@ -81,7 +85,8 @@ def check(record: Any) -> None:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long and how fast a model is trained. None: what is usual for its norm and the kind of training."""
+    """How long and how fast a model is trained. None: what is usual for its norm and
+    the kind of training."""
 
     minutes: float = option(
         0.0, "minutes of training time; 0: no limit", LENGTH, least=0
@@ -133,8 +138,8 @@ class Pace:
 
 @dataclass(frozen=True)
 class TrainingOptions(Pace):
-    """What the loop trains by. It ends after `steps`, `minutes` of training or examples of `weight`, whichever comes
-    first."""
+    """What the loop trains by. It ends after `steps`, `minutes` of training or examples
+    of `weight`, whichever comes first."""
 
     schedule: str = option("cosine", choices=SCHEDULES)
     # learning rate at its highest; with "noam" a factor on the paper's formula
@@ -154,8 +159,8 @@ class TrainingOptions(Pace):
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where a run reads and writes, and what it begins with. Of a model to begin with, and of an interrupted run, the
-    shape stays as it is."""
+    """Where a run reads and writes, and what it begins with. Of a model to begin with,
+    and of an interrupted run, the shape stays as it is."""
 
     data: Path = required("folder of the training data")
     out: Path = required(

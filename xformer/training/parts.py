@@ -14,7 +14,8 @@ from xformer.training.loop import Task
 
 
 class Bare(Residual):
-    """A sub-layer to which nothing is added: it answers Sublayer(LayerNorm(x)), or LayerNorm(Sublayer(x))."""
+    """A sub-layer to which nothing is added: it answers Sublayer(LayerNorm(x)), or
+    LayerNorm(Sublayer(x))."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         answer = dropout(
@@ -31,7 +32,8 @@ class Skipped(Residual):
 
 
 class Unscaled(Attention):
-    """Attention without the 1 / sqrt(d) of equation 1: its queries are multiplied by sqrt(d) first."""
+    """Attention without the 1 / sqrt(d) of equation 1: its queries are multiplied by
+    sqrt(d) first."""
 
     def split(self, x: Tensor) -> Tensor:
         parts = super().split(x)  # queries; keys and values; or all three
@@ -41,7 +43,8 @@ class Unscaled(Attention):
 
 
 class Unmasked(Attention):
-    """The decoder's self-attention, which in training sees the pieces that it is to predict."""
+    """The decoder's self-attention, which in training sees the pieces that it is to
+    predict."""
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, *others: object, **named: object
@@ -50,7 +53,8 @@ class Unmasked(Attention):
 
 
 class Untied(Transformer):
-    """The output has a matrix of its own, where section 3.4 has that of the embeddings."""
+    """The output has a matrix of its own, where section 3.4 has that of the
+    embeddings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -67,8 +71,9 @@ def _become(modules: Iterable[nn.Module], kind: type[nn.Module]) -> None:
 
 
 def transformer(config: Config, without: str = "") -> Transformer:
-    """Make a transformer without one of `results.PARTS`, or a whole one; without "heads", it has one head of the same
-    width, and "smoothing" is no part of the model. Raises ValueError for an unknown part."""
+    """Make a transformer without one of `results.PARTS`, or a whole one; without
+    "heads", it has one head of the same width, and "smoothing" is no part of the model.
+    Raises ValueError for an unknown part."""
     if without == "heads":
         config = replace(config, n_heads=1)
     model = Untied(config) if without == "tying" else Transformer(config)
@@ -97,7 +102,8 @@ def transformer(config: Config, without: str = "") -> Transformer:
 
 
 def depths(task: Task, batch: list[Any], device: torch.device) -> tuple[float, ...]:
-    """The norm of the gradient of each layer's weights, encoder first, of the mean loss of a batch; no dropout."""
+    """The norm of the gradient of each layer's weights, encoder first, of the mean loss
+    of a batch; no dropout."""
     task.model.eval().zero_grad(set_to_none=True)
     (task.loss(task.model, batch, device) / task.weight(batch)).backward()
     model: Any = task.model

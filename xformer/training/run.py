@@ -54,16 +54,19 @@ BEGUN_WITH = (
     "n_decoder_layers", "d_ff", "vocab_size", "dropout", "max_length", "mask",
     "pooling", "weight_decay", "reverse",
 )  # fmt: skip
-# steps in each precision, after one that is not counted, from which it is reckoned what a run would take
+# steps in each precision, after one that is not counted, from which it is reckoned what
+# a run would take
 TRIALS = 8
-# float32 numbers kept for each parameter: itself, gradient, two of Adam, and the average
+# float32 numbers kept for each parameter: itself, gradient, two of Adam, and the
+# average
 COPIES = 5
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
 
 def train_translation(run: TranslationRun) -> dict[str, float]:
-    """Train a translation model, or go on with the run in `run.out`; return the last scores on dev. Raises UserError."""
+    """Train a translation model, or go on with the run in `run.out`; return the last
+    scores on dev. Raises UserError."""
     files: dict[str, Path] = {}
     if not _rank():  # it makes the batches of all
         files = {
@@ -172,8 +175,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
-    """Pre-train on all texts there are, labels aside; return the last perplexity of the validation reviews. Raises
-    UserError."""
+    """Pre-train on all texts there are, labels aside; return the last perplexity of the
+    validation reviews. Raises UserError."""
     texts, held_out = list[str](), list[str]()
     if not _rank():  # it makes the batches of all
         unlabelled = corpora.needed_file(
@@ -229,8 +232,8 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
 
 
 def train_sentiment(run: SentimentRun) -> dict[str, float]:
-    """Fine-tune a language model, or train a classifier from nothing; return the last accuracies on validation data.
-    Raises UserError."""
+    """Fine-tune a language model, or train a classifier from nothing; return the last
+    accuracies on validation data. Raises UserError."""
     learned = ("imdb-train", "sst2-train-phrases")
     validation = ("imdb-validation", "sst2-validation")
     # read by the first process, which makes the batches of all
@@ -321,10 +324,12 @@ def _model(
     learn: Callable[[], Tokenizer],
     **shape: Any,
 ) -> tuple[Model, Tokenizer]:
-    """Make the model of an interrupted run in `out`, whose weights the trainer loads, or begin one.
+    """Make the model of an interrupted run in `out`, whose weights the trainer loads,
+    or begin one.
 
-    It begins with the checkpoint of a `start_type` that the run names, whose shape it has but for what is given here;
-    or with the shape that is asked for and the vocabulary that `learn` returns, which the first process calls.
+    It begins with the checkpoint of a `start_type` that the run names, whose shape it
+    has but for what is given here; or with the shape that is asked for and the
+    vocabulary that `learn` returns, which the first process calls.
     """
     vocabulary = out / "tokenizer.model"
     config_type: type[Any] = checkpoint.kind_for(model_type).config
@@ -358,8 +363,8 @@ def _model(
 
 
 def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]]) -> dict[str, float]:
-    """Train on as many processes as torchrun has started; return the last scores. A dry run only says what it would
-    take.
+    """Train on as many processes as torchrun has started; return the last scores. A dry
+    run only says what it would take.
 
     prepare: make the task of a folder, and say what it learns from.
     """
@@ -380,8 +385,9 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]]) -> dict[str, f
             ) from error
         raise
     finally:
-        # Only now, without a trainer: were its DistributedDataParallel the last to hold the group, it would wait for
-        # gloo's threads with Python's lock in hand, which they need to let go of their tensors.
+        # Only now, without a trainer: were its DistributedDataParallel the last to hold
+        # the group, it would wait for gloo's threads with Python's lock in hand, which
+        # they need to let go of their tensors.
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -442,7 +448,8 @@ def _train_here(
 def forecast(
     task: Task, options: TrainingOptions, device: torch.device, learned_from: str
 ) -> str:
-    """Make trial steps on the first batches of a run, and return what they imply, in a few lines.
+    """Make trial steps on the first batches of a run, and return what they imply, in a
+    few lines.
 
     The model has changed afterwards. Raises ValueError where there is no batch.
     """
@@ -483,8 +490,9 @@ def forecast(
             ),
             f"this run       {seen / mean:,.0f} steps, {seen:,.0f} pieces, {seen / sum(sizes):.2f} epochs, "
             f"{seen / speed / 60:,.1f} minutes in {precision}, scores on held-out data not counted",
-            f"memory         {4 * COPIES * parameters / 1e6:,.0f} MB for {parameters:,} parameters, their gradient, Adam "
-            f"and the average; {_held(device):,.0f} MB held at most in the trial steps",
+            f"memory         {4 * COPIES * parameters / 1e6:,.0f} MB for "
+            f"{parameters:,} parameters, their gradient, Adam and the average; "
+            f"{_held(device):,.0f} MB held at most in the trial steps",
         )
     )
 
@@ -503,7 +511,8 @@ def _speed(learner: Learner, batches: list[list[Any]], precision: str) -> float:
 
 
 def _held(device: torch.device) -> float:
-    """Return the most megabytes that this process has held: of the GPU's memory, or else of the machine's."""
+    """Return the most megabytes that this process has held: of the GPU's memory, or
+    else of the machine's."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 1e6
     if sys.platform == "win32":

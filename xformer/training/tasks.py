@@ -1,4 +1,5 @@
-"""The tasks that the loop trains, with their loss: translation, a language model of reviews, a classifier of them."""
+"""The tasks that the loop trains, with their loss: translation, a language model of
+reviews, a classifier of them."""
 
 from __future__ import annotations
 
@@ -31,10 +32,12 @@ BINS = 10  # of a classifier's confidence
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
-    """Sum label-smoothed cross-entropies: logits [N, V], wanted [N] (PAD: not counted) -> a scalar.
+    """Sum label-smoothed cross-entropies: logits [N, V], wanted [N] (PAD: not counted)
+    -> a scalar.
 
-    Equals `F.cross_entropy(…, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)`, but makes the gradient,
-    softmax(logits) minus the smoothed target, already in the forward pass, in one array instead of five.
+    Equals `F.cross_entropy(…, ignore_index=PAD, reduction="sum",
+    label_smoothing=smoothing)`, but makes the gradient, softmax(logits) minus the
+    smoothed target, already in the forward pass, in one array instead of five.
     """
 
     @staticmethod
@@ -58,7 +61,8 @@ class SmoothedCrossEntropy(torch.autograd.Function):
 
 
 def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -> float:
-    """The loss, label smoothing included, of who knows only how often each target piece comes, EOS too."""
+    """The loss, label smoothing included, of who knows only how often each target piece
+    comes, EOS too."""
     counts = Counter(piece for target in targets for piece in (*target, EOS))
     total = sum(counts.values())
     shares = [
@@ -72,7 +76,8 @@ def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -
 
 
 def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
-    """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
+    """Learn a joint vocabulary from both languages, and from the English in lower case
+    too, as many people type it."""
     return Tokenizer.train(
         (
             text
@@ -89,8 +94,9 @@ def forced(
     targets: Sequence[list[int]],
     device: torch.device,
 ) -> tuple[Tensor, Tensor]:
-    """Teacher forcing: B sources and B n targets, in pieces -> logits [B n, T, V], and what they should be [B n, T],
-    with EOS, then PAD. n targets that follow each other share a source; only a transformer takes more than one."""
+    """Teacher forcing: B sources and B n targets, in pieces -> logits [B n, T, V], and
+    what they should be [B n, T], with EOS, then PAD. n targets that follow each other
+    share a source; only a transformer takes more than one."""
     logits = model(
         pad([[*source, EOS] for source in sources], device),
         pad([[BOS, *t] for t in targets], device),
@@ -101,10 +107,12 @@ def forced(
 def expected_cost(
     model: nn.Module, ranked: Sequence[Ranked], device: torch.device
 ) -> Tensor:
-    """Return the expected cost of the hypotheses of a sentence, a mean over sentences: minimum risk training (Shen et
-    al. 2016), here over those of a beam (Edunov et al. 2018, "Classical Structured Prediction Losses").
+    """Return the expected cost of the hypotheses of a sentence, a mean over sentences:
+    minimum risk training (Shen et al. 2016), here over those of a beam (Edunov et al.
+    2018, "Classical Structured Prediction Losses").
 
-    How probable a hypothesis is beside the others is the softmax of SHARPNESS times its log-probability a piece.
+    How probable a hypothesis is beside the others is the softmax of SHARPNESS times its
+    log-probability a piece.
     """
     logits, wanted = forced(
         model,
@@ -128,7 +136,8 @@ def expected_cost(
 
 
 class TranslationTask(Task):
-    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU
+    on dev, decoded greedily."""
 
     score = "bleu"
     data: Any
@@ -155,8 +164,9 @@ class TranslationTask(Task):
     def loss(
         self, model: nn.Module, batch: Sequence[Ids | Ranked], device: torch.device
     ) -> Tensor:
-        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS; for each of
-        them the expected cost of the ranked is added, times `risk`."""
+        """Sum the cross-entropy with label smoothing (section 5.4) over the target
+        pieces and their EOS; for each of them the expected cost of the ranked is added,
+        times `risk`."""
         loss = torch.zeros((), device=device)
         if pairs := [one for one in batch if not isinstance(one, Ranked)]:
             logits, wanted = forced(
@@ -179,8 +189,9 @@ class TranslationTask(Task):
         super().save(folder, {**metrics, "learned_from": {"pairs": pairs}})
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
-        loss a piece, which is smoothed as that of training."""
+        """Score dev as it stands, and in lower case without final punctuation: BLEU,
+        decoded in full precision; and its loss a piece, which is smoothed as that of
+        training."""
         return {
             "bleu": self.bleu(),
             "bleu_plain": self.bleu(rough=True),
@@ -188,7 +199,8 @@ class TranslationTask(Task):
         }
 
     def bleu(self, rough: bool = False) -> float:
-        """Score greedy translations of dev, 0 to 100. rough: in lower case and without final punctuation."""
+        """Score greedy translations of dev, 0 to 100. rough: in lower case and without
+        final punctuation."""
         sources = [
             self.tokenizer.encode(plain(english) if rough else english)
             for english, _ in self.dev
@@ -236,7 +248,8 @@ class LanguageModelTask(Task):
         data: Windows,
         held_out: Sequence[Sequence[np.ndarray]],
     ) -> None:
-        """Take the model, its training windows, and batches of held-out windows [length + 1]."""
+        """Take the model, its training windows, and batches of held-out windows [length
+        + 1]."""
         self.model = model
         self.tokenizer = tokenizer
         self.data = data
@@ -257,8 +270,8 @@ class LanguageModelTask(Task):
 
     @torch.inference_mode()
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """Score held-out text, in full precision: the mean log-likelihood of a piece in nats, and the perplexity, which
-        is e to minus that."""
+        """Score held-out text, in full precision: the mean log-likelihood of a piece in
+        nats, and the perplexity, which is e to minus that."""
         device = self.model.embedding.weight.device
         total = sum(
             float(self.loss(self.model, batch, device)) for batch in self.held_out
@@ -274,10 +287,11 @@ class LanguageModelTask(Task):
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:
-    """Fit the temperature (0.05 to 20) at which softmax(logits / temperature) makes the labels likeliest.
+    """Fit the temperature (0.05 to 20) at which softmax(logits / temperature) makes the
+    labels likeliest.
 
-    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". The likelihood has a single
-    peak, so ternary search finds it.
+    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural
+    Networks". The likelihood has a single peak, so ternary search finds it.
     """
     low = math.log(0.05)
     high = math.log(20)
@@ -295,10 +309,12 @@ def fit_temperature(logits: Tensor, labels: Tensor) -> float:
 def reliability(
     probabilities: Tensor, labels: Tensor
 ) -> tuple[float, list[dict[str, float]]]:
-    """Compute the expected calibration error, and the bins that it is made of: count, mean confidence, accuracy.
+    """Compute the expected calibration error, and the bins that it is made of: count,
+    mean confidence, accuracy.
 
-    probabilities [N, C], labels [N]. The confidence is the highest probability of a text; the bins are equally wide,
-    from 1 / C to 1. The error is the mean over texts of the distance between accuracy and confidence of their bin.
+    probabilities [N, C], labels [N]. The confidence is the highest probability of a
+    text; the bins are equally wide, from 1 / C to 1. The error is the mean over texts
+    of the distance between accuracy and confidence of their bin.
     """
     confidence, best = probabilities.max(dim=1)
     right = (best == labels).double()
@@ -320,7 +336,8 @@ def reliability(
 
 
 class SentimentTask(Task):
-    """The `loop.Task` of classification. The best weights are those with the highest mean of the accuracies."""
+    """The `loop.Task` of classification. The best weights are those with the highest
+    mean of the accuracies."""
 
     score = "accuracy"
 
@@ -336,8 +353,10 @@ class SentimentTask(Task):
     ) -> None:
         """Take a model, its batches, and validation sets by name.
 
-        auxiliary: weight of the language model's loss. blank: share of pieces that training does not show.
-        learned_from: a description of the data, kept with the weights. Raises ValueError for wrong weights.
+        auxiliary: weight of the language model's loss. blank: share of pieces that
+        training does not show.
+        learned_from: a description of the data, kept with the weights. Raises
+        ValueError for wrong weights.
         """
         if auxiliary and not model.config.causal:
             raise ValueError(
@@ -361,8 +380,8 @@ class SentimentTask(Task):
     ) -> Tensor:
         """Sum the cross-entropy of the labels over the texts.
 
-        To each text `auxiliary` times the mean cross-entropy of a piece of the batch is added (Radford et al. 2018,
-        equation 5).
+        To each text `auxiliary` times the mean cross-entropy of a piece of the batch is
+        added (Radford et al. 2018, equation 5).
         """
         tokens = pad([pieces.tolist() for _, pieces in batch], device)
         labels = torch.tensor([label for label, _ in batch], device=device)
@@ -384,7 +403,8 @@ class SentimentTask(Task):
         return loss
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """Fit the temperature on all validation sets; return the accuracy (0 to 1) on each, and their mean."""
+        """Fit the temperature on all validation sets; return the accuracy (0 to 1) on
+        each, and their mean."""
         everything = []
         labels = []
         scores = {}

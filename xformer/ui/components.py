@@ -1,4 +1,5 @@
-"""Components that a script draws, of assets/ or of a part, and the functions that run in the browser."""
+"""Components that a script draws, of assets/ or of a part, and the functions that run
+in the browser."""
 
 import base64
 import hashlib
@@ -40,8 +41,8 @@ TRANSPORT = '<div class="transport" role="group"></div><div class="drawing"></di
 def script(name: str, *first: Any) -> str:
     """Call a function that assets/page.js exports, as the `js` of a listener.
 
-    It gets the values `first`, which JSON can write, and then those of the listener's inputs. Raises LookupError where
-    there is no such function.
+    It gets the values `first`, which JSON can write, and then those of the listener's
+    inputs. Raises LookupError where there is no such function.
     """
     if name not in FUNCTIONS:
         raise LookupError(f"assets/page.js exports no function {name}")
@@ -57,11 +58,14 @@ def canvas(
     save: Language | None = None,
     files: Sequence[str] = FILES,
 ) -> gr.HTML:
-    """A component that one of SCRIPTS draws from its value, and that may trigger events of its own.
+    """A component that one of SCRIPTS draws from its value, and that may trigger events
+    of its own.
 
-    save: the language of the toolbar above it, which saves it from the browser, by assets/save.js, as each of `files`,
-        and copies the page's address; None for none.
-    (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
+    save: the language of the toolbar above it, which saves it from the browser, by
+        assets/save.js, as each of `files`, and copies the page's address; None for
+        none.
+    (A function rather than a subclass: gradio writes a .pyi file beside the source of
+    every subclass.)
     """
     if save is not None:
         template = fill("toolbar.tools", save, files=files) + template
@@ -74,7 +78,8 @@ def canvas(
 
 
 def _loader(script: str) -> str:
-    """What Gradio runs, with the names in braces given, when the element is there: it loads the script and starts it.
+    """What Gradio runs, with the names in braces given, when the element is there: it
+    loads the script and starts it.
 
     Gradio gives the component those events that this text names.
     """
@@ -93,26 +98,29 @@ def _loader(script: str) -> str:
 
 
 def _module(script: str) -> str:
-    """Import a script of assets/ in the browser. A page has one copy of each script, however often it is imported."""
+    """Import a script of assets/ in the browser. A page has one copy of each script,
+    however often it is imported."""
     return f"import(new URL('.{address(script)}', document.baseURI))"
 
 
 def address(script: str) -> str:
-    """Return where one of SCRIPTS is served. Its folder is that of a clone, so that scripts import each other alike
-    there and here."""
+    """Return where one of SCRIPTS is served. Its folder is that of a clone, so that
+    scripts import each other alike there and here."""
     folder = SCRIPTS[script].parent
     return f"/scripts/{VERSION}/{'assets' if folder == ASSETS else f'xformer/parts/{folder.name}'}/{script}"
 
 
 def small_maps(language: Language, below: str = "") -> gr.HTML:
-    """The small maps of all heads, of which one is chosen. below: what stands under them; HTML."""
+    """The small maps of all heads, of which one is chosen. below: what stands under
+    them; HTML."""
     name = language.html("grid_title")
     maps = f'<div class="maps"><canvas tabindex="0" role="img" aria-label="{name}"></canvas></div>'
     return canvas("head_grid.js", maps + below, "heads", save=language, files=PICTURES)
 
 
 def download(name: str, content: bytes) -> dict[str, Any]:
-    """A file for assets/download.js. The same file twice is a new value, so it is offered again."""
+    """A file for assets/download.js. The same file twice is a new value, so it is
+    offered again."""
     return {
         "name": name,
         "data": base64.b64encode(content).decode("ascii"),
@@ -121,14 +129,16 @@ def download(name: str, content: bytes) -> dict[str, Any]:
 
 
 def plotly_script(request: Request) -> FileResponse:
-    """Plotly's script, for assets/plot.js; the address does not tell its folder on this machine."""
+    """Plotly's script, for assets/plot.js; the address does not tell its folder on this
+    machine."""
     return FileResponse(
         PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"}
     )
 
 
 def component_script(request: Request) -> FileResponse:
-    """One of SCRIPTS. A browser keeps it for a day; other versions have other addresses."""
+    """One of SCRIPTS. A browser keeps it for a day; other versions have other
+    addresses."""
     folder = request.path_params["folder"]
     name = request.path_params["name"]
     path = SCRIPTS.get(name)
@@ -146,5 +156,6 @@ ROUTES = [
 
 
 def figure(drawn: Any) -> dict[str, str] | None:
-    """A Plotly figure, with its size and margins, as assets/plot.js draws it; None for none."""
+    """A Plotly figure, with its size and margins, as assets/plot.js draws it; None for
+    none."""
     return None if drawn is None else {"figure": drawn.to_json(validate=False)}

@@ -1,7 +1,9 @@
-"""Controls of the page, each declared once: its key in the address, what it may hold, and the component that holds it.
+"""Controls of the page, each declared once: its key in the address, what it may hold,
+and the component that holds it.
 
-From the declaration follow the component's own limits and value, the keys and defaults of the address, reading and
-writing it, and what is set when a page is opened with another model. A new control is one `Controls.add`.
+From the declaration follow the component's own limits and value, the keys and defaults
+of the address, reading and writing it, and what is set when a page is opened with
+another model. A new control is one `Controls.add`.
 """
 
 from __future__ import annotations
@@ -27,17 +29,21 @@ C = TypeVar("C", bound=gr.components.Component)
 
 
 class Kind:
-    """What a control may hold: its default, its limits, and how it is read from an address."""
+    """What a control may hold: its default, its limits, and how it is read from an
+    address."""
 
-    # the value of a control that the address does not name, as a dataclass of each kind declares it
+    # the value of a control that the address does not name, as a dataclass of each kind
+    # declares it
     default: Any
 
     def read(self, key: str, value: str) -> Any:
-        """Read the value that an address gives, as the component has it; raises UserError for nonsense."""
+        """Read the value that an address gives, as the component has it; raises
+        UserError for nonsense."""
         raise NotImplementedError
 
     def properties(self) -> dict[str, Any]:
-        """Give the limits or choices, if any, as properties of the component that suits this kind."""
+        """Give the limits or choices, if any, as properties of the component that suits
+        this kind."""
         return {}
 
 
@@ -47,7 +53,8 @@ FORMER = {("model_part", "sizes"): "architecture"}
 
 @dataclass(frozen=True)
 class OneOf(Kind):
-    """One of some names; their labels are given to the component where it is declared."""
+    """One of some names; their labels are given to the component where it is
+    declared."""
 
     options: tuple[str, ...]
     default: str
@@ -119,7 +126,8 @@ class Numbered(Whole):
 
 @dataclass(frozen=True)
 class Real(Kind):
-    """A number on a slider, from `least` to `most`; the address may be finer than the slider's step."""
+    """A number on a slider, from `least` to `most`; the address may be finer than the
+    slider's step."""
 
     default: float
     least: float
@@ -153,7 +161,8 @@ class Real(Kind):
 
 @dataclass(frozen=True)
 class Several(Kind):
-    """At most `count` different whole numbers from 0 to `most`, with commas in the address."""
+    """At most `count` different whole numbers from 0 to `most`, with commas in the
+    address."""
 
     default: tuple[int, ...]
     most: int
@@ -184,7 +193,8 @@ class Several(Kind):
 
 @dataclass(frozen=True)
 class Heads(Kind):
-    """Some attention heads to choose from, each written "cross.1.2"; labels: of the heads, in their order."""
+    """Some attention heads to choose from, each written "cross.1.2"; labels: of the
+    heads, in their order."""
 
     options: tuple[Head, ...]
     labels: tuple[str, ...]
@@ -210,7 +220,8 @@ class OneHead(Heads):
 
 @dataclass(frozen=True)
 class SomeHeads(Heads):
-    """Any of some attention heads, with commas in the address. none: whether an address may name none."""
+    """Any of some attention heads, with commas in the address. none: whether an address
+    may name none."""
 
     none: bool = False
     default: tuple[str, ...] = ()
@@ -247,7 +258,8 @@ class Words(Kind):
 
 
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
-    """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
+    """Make the kind of a control that holds one of all heads of a model, the best
+    aligned one by default."""
 
     def kind(service: TranslationService, _: Values) -> OneHead:
         heads = every_head(service)
@@ -261,7 +273,8 @@ def one_head(language: Language) -> Callable[[TranslationService, Values], OneHe
 def some_heads(
     language: Language, stack: str = ""
 ) -> Callable[[TranslationService, Values], SomeHeads]:
-    """Make the kind of a control that holds any heads of a model; stack: the key of the control that names it."""
+    """Make the kind of a control that holds any heads of a model; stack: the key of the
+    control that names it."""
 
     def kind(service: TranslationService, so_far: Values) -> SomeHeads:
         heads = every_head(service, *([so_far[stack]] if stack else []))
@@ -301,7 +314,8 @@ def numbers(count: int) -> list[tuple[str, int]]:
 
 
 def only_own(key: str) -> Callable[[Values], dict[str, Any]]:
-    """Make the properties of a control that offers its own value alone, until it is known what else there is."""
+    """Make the properties of a control that offers its own value alone, until it is
+    known what else there is."""
     return lambda values: {"choices": [(str(values[key]), values[key])]}
 
 
@@ -318,7 +332,8 @@ class Control:
     made_with: dict[str, Any]  # the properties that the component has from the start
 
     def update(self, service: TranslationService, values: Values) -> dict[str, Any]:
-        """Set the component to its value, and to the properties in which it differs from when it was made."""
+        """Set the component to its value, and to the properties in which it differs
+        from when it was made."""
         wanted = {**self.kind(service, values).properties(), **self.properties(values)}
         changed = {
             name: value
@@ -329,13 +344,16 @@ class Control:
 
 
 class Controls(dict[str, Control]):
-    """Controls by their keys, in the order of declaration, which is that of the address.
+    """Controls by their keys, in the order of declaration, which is that of the
+    address.
 
-    A page has one for all its tabs; a tab adds its controls to one of its own and returns it.
+    A page has one for all its tabs; a tab adds its controls to one of its own and
+    returns it.
     """
 
     def __init__(self, service: TranslationService) -> None:
-        """service: the one that components are made for; `updates` sets them for others."""
+        """service: the one that components are made for; `updates` sets them for
+        others."""
         super().__init__()
         self.service = service
 
@@ -351,11 +369,13 @@ class Controls(dict[str, Control]):
     ) -> C:
         """Declare a control and make its component.
 
-        key: its name in the address and in handlers. kind: what it may hold; or a function of the model and the values
-        of the controls declared before it, where it depends on them. make: the component's class; it is given the
-        default, what the kind says of limits or choices where it knows such properties, and the `fixed` ones (labels,
-        widths). properties: what more of the component depends on the values of this control and others. always: the
-        address names it even where it has its default.
+        key: its name in the address and in handlers. kind: what it may hold; or a
+        function of the model and the values of the controls declared before it, where
+        it depends on them. make: the component's class; it is given the default, what
+        the kind says of limits or choices where it knows such properties, and the
+        `fixed` ones (labels, widths). properties: what more of the component depends on
+        the values of this control and others. always: the address names it even where
+        it has its default.
         """
         of: Callable[[TranslationService, Values], Kind] = (
             kind if callable(kind) else lambda service, so_far: kind
@@ -374,20 +394,23 @@ class Controls(dict[str, Control]):
         return component
 
     def include(self, others: Mapping[str, Control]) -> None:
-        """Add the controls of another part of the page after the own ones; raises ValueError for a key twice."""
+        """Add the controls of another part of the page after the own ones; raises
+        ValueError for a key twice."""
         for key, control in others.items():
             if key in self:
                 raise ValueError(f"two controls have the key {key!r}")
             self[key] = control
 
     def named(self, *keys: str) -> dict[str, Any]:
-        """List components by their keys, all if none are given, as inputs and outputs of handlers."""
+        """List components by their keys, all if none are given, as inputs and outputs
+        of handlers."""
         return {key: self[key].component for key in keys or self}
 
     def kinds(
         self, service: TranslationService, values: Values | None = None
     ) -> dict[str, Kind]:
-        """List the kind of each control, for a model and the values of the controls; their defaults if not given."""
+        """List the kind of each control, for a model and the values of the controls;
+        their defaults if not given."""
         return {
             key: kind
             for key, kind, _ in self._each(
@@ -404,7 +427,8 @@ class Controls(dict[str, Control]):
         }
 
     def asked(self, service: TranslationService, values: Values) -> bool:
-        """Whether an address asks something of them: one holds something else than its default."""
+        """Whether an address asks something of them: one holds something else than its
+        default."""
         return any(
             values[key] != default for key, default in self.defaults(service).items()
         )
@@ -412,7 +436,8 @@ class Controls(dict[str, Control]):
     def read(
         self, service: TranslationService, query: Mapping[str, str]
     ) -> tuple[dict[str, Any], list[Message]]:
-        """Read what the controls hold for an address, made by this page or by hand; and what of it is nonsense.
+        """Read what the controls hold for an address, made by this page or by hand; and
+        what of it is nonsense.
 
         Nonsense is passed over: such a control has its default.
         """
@@ -439,7 +464,8 @@ class Controls(dict[str, Control]):
         }
 
     def left_out(self, service: TranslationService) -> str:
-        """List every key with the value that the address leaves out, as JSON for `write` in assets/page.js."""
+        """List every key with the value that the address leaves out, as JSON for
+        `write` in assets/page.js."""
         defaults = self.defaults(service)
         kinds = self.kinds(service)
         longer = {
@@ -480,11 +506,13 @@ def _own(value: Any) -> Any:
 
 
 def setting_order(controls: Controls) -> list[Any]:
-    """Give the order in which controls are set when a page is opened: from the last declared to the first.
+    """Give the order in which controls are set when a page is opened: from the last
+    declared to the first.
 
-    Gradio tells of each change before it makes the next. A control may depend on those declared before it; so, when
-    a listener hears of one, all that depend on it must be set already: the dimensions before the width of the table,
-    everything before the tab that is opened, and the model before everything.
+    Gradio tells of each change before it makes the next. A control may depend on those
+    declared before it; so, when a listener hears of one, all that depend on it must be
+    set already: the dimensions before the width of the table, everything before the tab
+    that is opened, and the model before everything.
     """
     return [control.component for control in reversed(controls.values())]
 
@@ -492,8 +520,8 @@ def setting_order(controls: Controls) -> list[Any]:
 def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
     """Set the choices and limits of components first, then their values.
 
-    Gradio refuses a value that is not among the choices, and tells of some values before it sets others if their
-    choices come with these.
+    Gradio refuses a value that is not among the choices, and tells of some values
+    before it sets others if their choices come with these.
     """
     steps: list[dict[Any, Any]] = [{}, {}]
     for component, update in updates.items():

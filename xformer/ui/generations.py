@@ -14,7 +14,8 @@ def at_hand(models: ModelPool) -> list[str]:
 
 @contextmanager
 def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
-    """Lend the model of a generation; raises UserError where it cannot be had, or is not what its name says."""
+    """Lend the model of a generation; raises UserError where it cannot be had, or is
+    not what its name says."""
     with models.lease(name) as service:
         info = service.info
         kind = (
@@ -28,7 +29,8 @@ def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
 
 
 def kept_moment(service: TranslationService) -> Moment | None:
-    """Return the moment of the training whose weights were kept; None where it was not noted."""
+    """Return the moment of the training whose weights were kept; None where it was not
+    noted."""
     try:
         step, seen, minutes, done = (
             service.metrics[name] for name in ("step", "seen", "minutes", "done")

@@ -1,8 +1,10 @@
-"""Handlers by name: what connects components to a function of a service, and what is said where it has no answer.
+"""Handlers by name: what connects components to a function of a service, and what is
+said where it has no answer.
 
-A handler is `handler(service, language, *, name=value, …) -> {name: value, …}`, or a generator of such dictionaries.
-`Ask` makes a listener of it: inputs and outputs are components by name, what the answer does not name stays as it is,
-and whatever goes wrong is said in one place.
+A handler is `handler(service, language, *, name=value, …) -> {name: value, …}`, or a
+generator of such dictionaries. `Ask` makes a listener of it: inputs and outputs are
+components by name, what the answer does not name stays as it is, and whatever goes
+wrong is said in one place.
 """
 
 from __future__ import annotations
@@ -27,20 +29,22 @@ from xformer.ui.server import gradio_private
 
 log = logging.getLogger(__name__)
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-# The properties of most listeners: no endpoint of the API, and no progress shown. No other component may show the
-# progress either: at the beginning and the end of every call, Gradio would read that component again, with all that is
-# inside it.
+# The properties of most listeners: no endpoint of the API, and no progress shown. No
+# other component may show the progress either: at the beginning and the end of every
+# call, Gradio would read that component again, with all that is inside it.
 QUIET: dict[str, Any] = {
     "api_visibility": "private",
     "show_progress": "hidden",
     "show_progress_on": [],
 }
-# Of those that draw what controls say: while one answers, only the latest of further changes is kept.
+# Of those that draw what controls say: while one answers, only the latest of further
+# changes is kept.
 LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
-# The properties of listeners that only draw: they bypass Gradio's queue, which takes 60 ms. (Gradio then sends no
-# event when a gr.State changes.)
+# The properties of listeners that only draw: they bypass Gradio's queue, which takes 60
+# ms. (Gradio then sends no event when a gr.State changes.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
-# Parameters that gradio fills in, by their names: found by annotation, or by default value.
+# Parameters that gradio fills in, by their names: found by annotation, or by default
+# value.
 ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}
 DEFAULTS: dict[str, Any] = {"progress": gr.Progress()}
 # of buttons
@@ -56,7 +60,8 @@ REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
 
 
 def needs(**messages: str) -> Callable[[Handler], Handler]:
-    """Declare inputs that a handler cannot do without: @needs(trace="no_trace") says that text where trace is missing.
+    """Declare inputs that a handler cannot do without: @needs(trace="no_trace") says
+    that text where trace is missing.
 
     Missing is None, an empty list, and a text without a letter in it.
     """
@@ -69,7 +74,8 @@ def needs(**messages: str) -> Callable[[Handler], Handler]:
 
 
 def refused(**values: Any) -> Callable[[Handler], Handler]:
-    """Declare the answer of a handler where it fails, besides the problem: @refused(picture=None) empties a picture."""
+    """Declare the answer of a handler where it fails, besides the problem:
+    @refused(picture=None) empties a picture."""
 
     def declare(handler: Handler) -> Handler:
         handler.refused = values  # type: ignore[attr-defined]
@@ -79,14 +85,16 @@ def refused(**values: Any) -> Callable[[Handler], Handler]:
 
 
 def end(_: Any, language: Language, *, halt: Event | None) -> dict[str, Any]:
-    """End what takes long after the step it is at: it looks at `halt`, and shows itself what was done until then."""
+    """End what takes long after the step it is at: it looks at `halt`, and shows itself
+    what was done until then."""
     if halt is not None:
         halt.set()
     return {"stop": OFF}
 
 
 def number_of(event: Any, name: str) -> int:
-    """Return a whole number that a script sends with an event. Raises UserError where it sends none."""
+    """Return a whole number that a script sends with an event. Raises UserError where
+    it sends none."""
     value = getattr(event, name, None)
     if (
         isinstance(value, str)
@@ -105,7 +113,8 @@ def number_of(event: Any, name: str) -> int:
 
 
 def text_of(event: Any, name: str) -> str:
-    """Return a text that a script sends with an event. Raises UserError where it sends none."""
+    """Return a text that a script sends with an event. Raises UserError where it sends
+    none."""
     value = getattr(event, name, None)
     if not isinstance(value, str):
         raise UserError(Message.of("error_event", name=name, value=str(value)[:40]))
@@ -113,8 +122,8 @@ def text_of(event: Any, name: str) -> str:
 
 
 class InOrder:
-    """Keeps what a page shows in the order in which it asked: of an answer of one handler that comes after a later
-    one, nothing is left."""
+    """Keeps what a page shows in the order in which it asked: of an answer of one
+    handler that comes after a later one, nothing is left."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -124,7 +133,8 @@ class InOrder:
 
     @contextmanager
     def call(self) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-        """Open for the length of a call; gives what returns an answer of it, or nothing."""
+        """Open for the length of a call; gives what returns an answer of it, or
+        nothing."""
         session, asked = gradio_private.asked()
         with self._lock:
             self._running[session] += 1
@@ -150,7 +160,8 @@ class InOrder:
 
 @dataclass(frozen=True)
 class Ask:
-    """Makes listeners for one page: a handler is called with a service, the page's language, and inputs by name."""
+    """Makes listeners for one page: a handler is called with a service, the page's
+    language, and inputs by name."""
 
     # a service, by the name of a model
     lease: Callable[[str], AbstractContextManager[Any]]
@@ -174,11 +185,14 @@ class Ask:
         only_in: str | None = None,
         **fixed: Any,
     ) -> dict[str, Any]:
-        """`fn`, `inputs` and `outputs` of a listener that calls handler(service, language, **inputs, **fixed).
+        """`fn`, `inputs` and `outputs` of a listener that calls handler(service,
+        language, **inputs, **fixed).
 
-        outputs: the components that its answer may set, by name. problem: where a refusal is said, or what the answer
-        names "problem"; emptied otherwise. Without one, a refusal is a notice that goes away by itself. only_in: the id
-        of the tab that must be open, or nothing is done. Raises TypeError where the handler has other parameters.
+        outputs: the components that its answer may set, by name. problem: where a
+        refusal is said, or what the answer names "problem"; emptied otherwise. Without
+        one, a refusal is a notice that goes away by itself. only_in: the id of the tab
+        that must be open, or nothing is done. Raises TypeError where the handler has
+        other parameters.
         """
         inputs = dict(inputs or {})
         outputs = dict(outputs or {})
@@ -261,7 +275,8 @@ class Ask:
     def answers(
         self, handler: Callable[..., Any], model: str = "", **named: Any
     ) -> Iterator[dict[str, Any]]:
-        """Answer as a listener does, by name and with the problem: once, or as often as a generator does."""
+        """Answer as a listener does, by name and with the problem: once, or as often as
+        a generator does."""
         return map(_said, self._answers(handler, model, named))
 
     def answer(
@@ -298,7 +313,8 @@ class Waits(str):
 
 
 def sentence(error: Exception, language: Language) -> str:
-    """Tell a person what went wrong, called in an `except`; what we did not foresee is logged."""
+    """Tell a person what went wrong, called in an `except`; what we did not foresee is
+    logged."""
     if isinstance(error, UserError):
         is_waiting = isinstance(error.message, Message) and error.message.key == WAITING
         return Waits(error.say(language)) if is_waiting else error.say(language)
@@ -334,7 +350,8 @@ def _missing(value: Any) -> bool:
 
 
 def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:
-    """List the parameters that gradio fills in; raises TypeError where the others are not those that are given."""
+    """List the parameters that gradio fills in; raises TypeError where the others are
+    not those that are given."""
     _, _, *parameters = signature(handler).parameters.values()
     named = {
         one.name: one for one in parameters if one.kind is not Parameter.VAR_KEYWORD

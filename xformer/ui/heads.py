@@ -1,4 +1,5 @@
-"""The heads of a model to choose from: its stacks, layers and heads; and the Attention tab opened at one of them."""
+"""The heads of a model to choose from: its stacks, layers and heads; and the Attention
+tab opened at one of them."""
 
 from typing import Any
 
@@ -14,7 +15,8 @@ STACK = OneOf(STACKS, "cross")
 
 
 def layer_of(service: TranslationService, so_far: Values) -> Numbered:
-    """The layers of the stack that is chosen; 1 where it has none, of which `draw` says so."""
+    """The layers of the stack that is chosen; 1 where it has none, of which `draw` says
+    so."""
     layers = max(1, service.info.layers(so_far["stack"]))
     return Numbered(min(service.best_head.layer, layers), 1, layers)
 
@@ -25,7 +27,8 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
 
 
 def no_maps(service: TranslationService, stack: str) -> str:
-    """Return the key of the sentence that says why a stack of a model has no maps; "" where it has some."""
+    """Return the key of the sentence that says why a stack of a model has no maps; ""
+    where it has some."""
     if service.info.layers(stack):
         return ""
     return "no_maps_stack" if service.info.layers("cross") else "no_maps_model"
@@ -34,8 +37,8 @@ def no_maps(service: TranslationService, stack: str) -> str:
 def open_layer(
     service: TranslationService, language: Language, stack: str, layer: int
 ) -> dict[str, Any]:
-    """Open the Attention tab at a stack and layer, one head at a time: values of `Page.tabs`, `Page.tab` and
-    controls there."""
+    """Open the Attention tab at a stack and layer, one head at a time: values of
+    `Page.tabs`, `Page.tab` and controls there."""
     so_far = {"stack": stack}
     return {
         "tabs": gr.Tabs(selected=TAB),

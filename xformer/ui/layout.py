@@ -1,7 +1,8 @@
-"""A tab, or a part of one, while it is laid out: its controls and its other components, each under one name.
+"""A tab, or a part of one, while it is laid out: its controls and its other components,
+each under one name.
 
-By these names a handler is given its inputs and answers: `part.listener(draw, "picture")` gives `draw` what its
-parameters name, and lets it set the picture.
+By these names a handler is given its inputs and answers: `part.listener(draw,
+"picture")` gives `draw` what its parameters name, and lets it set the picture.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,12 +20,14 @@ from xformer.ui.tabs import Listener, Page, View
 
 
 class Layout(dict[str, Any]):
-    """Components by name: those laid out here, and what the page shares with all its tabs."""
+    """Components by name: those laid out here, and what the page shares with all its
+    tabs."""
 
     def __init__(
         self, page: Page, tab: str | None = None, ask: Ask | None = None
     ) -> None:
-        """tab: the id of the tab that it stands in. ask: makes its listeners, `page.ask` if not given."""
+        """tab: the id of the tab that it stands in. ask: makes its listeners,
+        `page.ask` if not given."""
         super().__init__(
             trace=page.trace,
             translation=page.translation,
@@ -51,8 +54,9 @@ class Layout(dict[str, Any]):
         info: str = "",
         **how: Any,
     ) -> Any:
-        """Declare a control, as `Controls.add` does; -> its component. text: the key of its label, if that is not its
-        own. info: the key of what is said below the label."""
+        """Declare a control, as `Controls.add` does; -> its component. text: the key of
+        its label, if that is not its own. info: the key of what is said below the
+        label."""
         said = {
             "label": self.say(text or key),
             **({"info": self.say(info)} if info else {}),
@@ -70,7 +74,8 @@ class Layout(dict[str, Any]):
         make: Callable[..., Any] = gr.Radio,
         **how: Any,
     ) -> Any:
-        """Declare a control that holds one of some names. each: the key of the text of a name, with {} for the name."""
+        """Declare a control that holds one of some names. each: the key of the text of
+        a name, with {} for the name."""
         labels = self.language.choices(each, options)
         return self.control(
             key, OneOf((*options,), default), make, text, choices=labels, **how
@@ -83,8 +88,9 @@ class Layout(dict[str, Any]):
         text: str = "",
         **how: Any,
     ) -> Any:
-        """Declare a control that holds a number as it was typed. It has no limits of its own: Gradio refuses what is
-        beyond a minimum or maximum with words of its own."""
+        """Declare a control that holds a number as it was typed. It has no limits of
+        its own: Gradio refuses what is beyond a minimum or maximum with words of its
+        own."""
         return self.control(
             key,
             kind,
@@ -111,7 +117,8 @@ class Layout(dict[str, Any]):
         return made
 
     def include(self, other: "Layout", name: str = "") -> None:
-        """Add the controls and views of another part after the own ones. name: what those of its views begin with."""
+        """Add the controls and views of another part after the own ones. name: what
+        those of its views begin with."""
         self.controls.include(other.controls)
         self.update(other.controls.named())
         self.views.update(
@@ -124,7 +131,8 @@ class Layout(dict[str, Any]):
     def canvas(
         self, script: str, template: str, name: str, value: Any = None, **how: Any
     ) -> gr.HTML:
-        """Lay out what a script draws, as `components.canvas` does, with a toolbar that saves it."""
+        """Lay out what a script draws, as `components.canvas` does, with a toolbar that
+        saves it."""
         return components.canvas(
             script, template, name, value, save=self.language, **how
         )
@@ -134,8 +142,9 @@ class Layout(dict[str, Any]):
         return self.canvas("part.js", "${value}", name)
 
     def plot(self, name: str) -> gr.HTML:
-        """Lay out a Plotly figure, sent as `components.figure` makes it. gr.Plot draws each figure twice and from
-        nothing, which is seen when a slider moves; this one draws what changed."""
+        """Lay out a Plotly figure, sent as `components.figure` makes it. gr.Plot draws
+        each figure twice and from nothing, which is seen when a slider moves; this one
+        draws what changed."""
         return self.canvas(
             "plot.js",
             '<p class="caption"></p><div class="plot"></div>',
@@ -155,7 +164,8 @@ class Layout(dict[str, Any]):
         of: str = "detail",
         min_width: int = 300,
     ) -> dict[str, Any]:
-        """Lay out components side by side, each named and of its class; -> them. of: the class of the row, if any."""
+        """Lay out components side by side, each named and of its class; -> them. of:
+        the class of the row, if any."""
         with gr.Row(elem_classes=of or None):
             for name, its_own in classes.items():
                 with gr.Column(min_width=min_width):
@@ -168,7 +178,8 @@ class Layout(dict[str, Any]):
         return self["problem"]
 
     def note(self, key: str, heading: str = "", /, **values: object) -> None:
-        """Explain something, as `places.note` does. heading: the key of what stands above it, if anything."""
+        """Explain something, as `places.note` does. heading: the key of what stands
+        above it, if anything."""
         above = f"<h3>{self.html(heading)}</h3>" if heading else ""
         gr.HTML(f"{above}{places.note(self.language, key, **values)}")
 
@@ -180,8 +191,8 @@ class Layout(dict[str, Any]):
     def folded(
         self, key: str, pictures: Pictures | None = None, name: str = ""
     ) -> Iterator[gr.Accordion]:
-        """Lay out a part that is closed at first, with its question. pictures: get an input, "{name or key}_open",
-        that tells whether it is open."""
+        """Lay out a part that is closed at first, with its question. pictures: get an
+        input, "{name or key}_open", that tells whether it is open."""
         with gr.Accordion(
             self.say(places.names()[key]), open=False, elem_classes=f"at-{key}"
         ) as fold:
@@ -191,7 +202,8 @@ class Layout(dict[str, Any]):
             pictures.opens(f"{name or key}_open", fold)
 
     def changes(self) -> list[Any]:
-        """List the events of its controls that tell of a change, by the visitor or by the page."""
+        """List the events of its controls that tell of a change, by the visitor or by
+        the page."""
         return [control.component.change for control in self.controls.values()]
 
     def pictures(self, name: str, **how: Any) -> Pictures:
@@ -209,11 +221,12 @@ class Layout(dict[str, Any]):
         ask: Ask | None = None,
         **fixed: Any,
     ) -> Listener:
-        """Make a listener, as `Ask` does: the parameters of the handler that are not `fixed` are the names of its
-        inputs; one that takes more by ** is given all controls.
+        """Make a listener, as `Ask` does: the parameters of the handler that are not
+        `fixed` are the names of its inputs; one that takes more by ** is given all
+        controls.
 
-        outputs: names of what its answer may set. problem: the name of where a refusal is said. only_here: nothing is
-        done unless the tab is open.
+        outputs: names of what its answer may set. problem: the name of where a refusal
+        is said. only_here: nothing is done unless the tab is open.
         """
         names = dict[str, None]()
         for one in signature(handler).parameters.values():

@@ -1,4 +1,5 @@
-"""Lessons beside the page: the panel, the step in the address, and the answers, which are checked on the live model."""
+"""Lessons beside the page: the panel, the step in the address, and the answers, which
+are checked on the live model."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -43,7 +44,8 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
 
 @dataclass(frozen=True)
 class Place(Kind):
-    """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "", nowhere."""
+    """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "",
+    nowhere."""
 
     controls: Controls  # of the page, once it is laid out: what steps may set
     default: str = ""
@@ -69,7 +71,8 @@ class Place(Kind):
 
 
 def build(page: Page) -> None:
-    """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
+    """Lay the panel out, called where it is to stand; it is wired when all tabs are
+    there."""
     at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)
     language = page.language
     # a label of the projector view
@@ -119,7 +122,8 @@ def value(at: str, language: Language) -> dict[str, Any]:
 def go(
     service: TranslationService, language: Language, *, event: Any, page: Page
 ) -> dict[str, Any]:
-    """Open a view; or have the browser open the address of a step, which sets the panel too."""
+    """Open a view; or have the browser open the address of a step, which sets the panel
+    too."""
     to = Place(page.controls).read("lesson", text_of(event, "to"))
     known = where(to)
     step = known[0].step(known[1]) if known else None

@@ -1,4 +1,5 @@
-"""The frame of the page: the sentence on top, its tabs below, in English at / and in Spanish at /es."""
+"""The frame of the page: the sentence on top, its tabs below, in English at / and in
+Spanish at /es."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,8 @@ from xformer.ui.tabs import Listener, Page, TabModule, View, examples
 TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
-# Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.
+# Gradio's own colours, but for those that are too pale to be read: every text has a
+# contrast of at least 4.5 : 1.
 THEME = gr.themes.Default(
     primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO
 ).set(
@@ -63,8 +65,9 @@ def create(
     writer: WriterService | UserError | None = None,
     other_reviews: Mapping[str, ReviewService] | None = None,
 ) -> gr.Blocks:
-    """Make the whole app on some models, and on a classifier and a language model of reviews where there are such:
-    else the reason, if any. other_reviews: classifiers that may be chosen in its place, by name."""
+    """Make the whole app on some models, and on a classifier and a language model of
+    reviews where there are such: else the reason, if any. other_reviews: classifiers
+    that may be chosen in its place, by name."""
     models.guard = study.guard = sessions.door()
     reader = None if isinstance(reviews, UserError) else reviews
     others = {} if reader is None else dict(other_reviews or {})
@@ -107,9 +110,11 @@ def launch(
     wait: bool = True,
     hosts: Sequence[str] = (),
 ) -> str:
-    """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults.
+    """Serve the app, until interrupted if it is to `wait`; returns its address. None
+    leaves Gradio's defaults.
 
-    hosts: names under which it may be reached, besides those that `serve.hosts.Hosts` knows.
+    hosts: names under which it may be reached, besides those that `serve.hosts.Hosts`
+    knows.
     """
     if auth:
         gradio_private.hide_endpoints(demo)
@@ -361,7 +366,8 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
 
 
 def _write(page: Page, *move: gr.Textbox) -> Listener:
-    """Let the browser write into the address what the page shows; after a move, if its number is given."""
+    """Let the browser write into the address what the page shows; after a move, if its
+    number is given."""
     return {
         "fn": None,
         "inputs": [
@@ -415,7 +421,8 @@ def _translate(page: Page, frame: Mapping[str, Any]) -> None:
 
 
 def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
-    """Set the page to an address, when it is opened, and when the browser goes back or forward."""
+    """Set the page to an address, when it is opened, and when the browser goes back or
+    forward."""
 
     # gradio finds the request by its annotation
     def arrive(request: gr.Request) -> Iterator[dict[Any, Any]]:
@@ -484,7 +491,8 @@ def _choose_model(page: Page, frame: Mapping[str, Any]) -> None:
 def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
     """Open a page at an address: what is said, and what components are set to.
 
-    Where its model cannot be had, the default is set as far as it has what the address asks for.
+    Where its model cannot be had, the default is set as far as it has what the address
+    asks for.
     """
     try:
         name = page.models.known_as(query.get("model", ""))
@@ -500,7 +508,8 @@ def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
 def _set(
     page: Page, service: TranslationService, query: Mapping[str, str]
 ) -> tuple[dict[Any, Any], list[Message]]:
-    """Set components for a model and an address; and what of the address is nonsense."""
+    """Set components for a model and an address; and what of the address is
+    nonsense."""
     values, problems = page.controls.read(service, query)
     updates: dict[Any, Any] = {
         **page.controls.updates(service, values),
@@ -532,7 +541,8 @@ def choose(
     search: str,
     page: Page,
 ) -> Iterator[dict[str, str]]:
-    """Load another model while the page goes on with its own: what is said, and then what `goTo` in page.js reads.
+    """Load another model while the page goes on with its own: what is said, and then
+    what `goTo` in page.js reads.
 
     The address goes with it, but for what the other model does not have.
     """
@@ -580,7 +590,8 @@ def _loading(models: ModelPool, name: str, language: Language) -> str:
 
 
 def _codes(service: TranslationService) -> dict[str, Any]:
-    """The languages to write among which one is chosen, of a model that writes several."""
+    """The languages to write among which one is chosen, of a model that writes
+    several."""
     codes = service.info.codes or (">><<",)
     return {
         "choices": [(code[2:-2], code) for code in codes],

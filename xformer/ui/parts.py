@@ -1,4 +1,5 @@
-"""Tabs made of parts, as `xformer.parts.TABS` says: one that shows a part at a time, or one part that holds others."""
+"""Tabs made of parts, as `xformer.parts.TABS` says: one that shows a part at a time, or
+one part that holds others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from xformer.ui.layout import Layout
 from xformer.ui.places import question
 from xformer.ui.tabs import Page, Tab, TabModule
 
-# The module of a part, part.py in its folder, has an ID and `build(part: Layout)`, called inside it; and, where they
-# apply, OF_SENTENCE: whether it shows something of the sentence of the page, so that a new one opens it again; FOLDS:
-# what it lays out folded, each a key and the key of the text that names it; NAME: the key of its own name, where a tab
-# holds it folded; is_here(page): whether a page that names no part may begin with it.
+# The module of a part, part.py in its folder, has an ID and `build(part: Layout)`,
+# called inside it; and, where they apply, OF_SENTENCE: whether it shows something of
+# the sentence of the page, so that a new one opens it again; FOLDS: what it lays out
+# folded, each a key and the key of the text that names it; NAME: the key of its own
+# name, where a tab holds it folded; is_here(page): whether a page that names no part
+# may begin with it.
 
 
 def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
@@ -44,7 +47,8 @@ class Whole:
 
 @dataclass(eq=False)
 class Parts:
-    """A tab that shows one of its parts, as `tabs.TabModule`: a choice, and the part that is chosen."""
+    """A tab that shows one of its parts, as `tabs.TabModule`: a choice, and the part
+    that is chosen."""
 
     ID: str
     tab: parts.Tab

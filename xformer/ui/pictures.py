@@ -1,9 +1,12 @@
-"""Pictures of the page, each declared once: what draws it, from what, and where it stands.
+"""Pictures of the page, each declared once: what draws it, from what, and where it
+stands.
 
-What a picture is made from are the parameters of its function, by name: the key of a control, a fact, an input of the
-page (`trace`, `translation`, `lock`, or what `input` adds), `service`, `language`. A fact is asked of the service, or
-worked out, once an input; its own parameters are such names too. One listener draws what is in sight and whose inputs
-changed since it was drawn; a picture that is `late` comes with a second answer, when the first is on the page.
+What a picture is made from are the parameters of its function, by name: the key of a
+control, a fact, an input of the page (`trace`, `translation`, `lock`, or what `input`
+adds), `service`, `language`. A fact is asked of the service, or worked out, once an
+input; its own parameters are such names too. One listener draws what is in sight and
+whose inputs changed since it was drawn; a picture that is `late` comes with a second
+answer, when the first is on the page.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A fact or a picture as it was made last: from what, by name, and a fact's value."""
+    """A fact or a picture as it was made last: from what, by name, and a fact's
+    value."""
 
     inputs: dict[str, Any]
     value: Any = None
@@ -68,8 +72,8 @@ class Picture:
 class Pictures:
     """The pictures of a tab or of a part of one, which share their facts.
 
-    What they were made from is a dictionary in one State, `made`. Handlers run in parallel threads and change it in
-    place, each only the entries of what it drew.
+    What they were made from is a dictionary in one State, `made`. Handlers run in
+    parallel threads and change it in place, each only the entries of what it drew.
     """
 
     def __init__(
@@ -83,9 +87,12 @@ class Pictures:
         in_turn: bool = False,
         cleared: Mapping[str, Any] | None = None,
     ) -> None:
-        """name: under which `page.pictures` has them. tab: the id of the tab that must be open, or nothing is drawn.
-        ask: makes their listeners, `page.ask` if not given. in_turn: they are drawn in turn with all that computes.
-        cleared: by name, what replaces the pictures where one cannot be drawn; by default they stay as they are.
+        """name: under which `page.pictures` has them. tab: the id of the tab that must
+        be open, or nothing is drawn.
+        ask: makes their listeners, `page.ask` if not given. in_turn: they are drawn in
+        turn with all that computes.
+        cleared: by name, what replaces the pictures where one cannot be drawn; by
+        default they stay as they are.
         """
         self.ask = ask or page.ask
         self.tab = tab
@@ -116,14 +123,15 @@ class Pictures:
 
     def opens(self, name: str, part: gr.Accordion) -> None:
         """Name an input that tells whether a part is open."""
-        # By a trip to the server: an address that opens the part has then set the controls in it too.
+        # By a trip to the server: an address that opens the part has then set the
+        # controls in it too.
         flag = self.flags[name] = self.input(name, gr.State(False))
         part.expand(lambda: True, None, flag, **QUIET)
         part.collapse(lambda: False, None, flag, **QUIET)
 
     def fact(self, name: str, make: Function) -> None:
-        """Declare what is made once an input. make: may take `before`, the inputs it was made from last and, under
-        `name`, what came out; empty the first time."""
+        """Declare what is made once an input. make: may take `before`, the inputs it
+        was made from last and, under `name`, what came out; empty the first time."""
         self._name(name)
         self.facts[name] = make
 
@@ -137,13 +145,16 @@ class Pictures:
         late: bool = False,
         **names: str,
     ) -> Any:
-        """Declare a picture; -> its component. draw returns the component's value, or a Plotly figure of it, or
-        `gr.skip()` to leave it; UserError says why there is none.
+        """Declare a picture; -> its component. draw returns the component's value, or a
+        Plotly figure of it, or `gr.skip()` to leave it; UserError says why there is
+        none.
 
-        draw: may take `before`, the inputs it was drawn from last; empty the first time. seen: the name of an input, or
-        a function of some, that says whether it is in sight. late: it is drawn after an answer in which another was,
-        and when something changes that only late ones depend on. names: what parameters of `draw` stand for that have
-        other names. A picture named "problem" is said with each answer.
+        draw: may take `before`, the inputs it was drawn from last; empty the first
+        time. seen: the name of an input, or a function of some, that says whether it is
+        in sight. late: it is drawn after an answer in which another was, and when
+        something changes that only late ones depend on. names: what parameters of
+        `draw` stand for that have other names. A picture named "problem" is said with
+        each answer.
         """
         visible = (
             _named(lambda flag: flag, flag=seen) if isinstance(seen, str) else seen
@@ -165,13 +176,15 @@ class Pictures:
             self.add(name, components[name], draw, **how)
 
     def add_all(self, fact: str, components: Mapping[str, Any], **how: Any) -> None:
-        """Declare pictures whose values a fact holds by their names; None for one that it lacks. how: as in `add`."""
+        """Declare pictures whose values a fact holds by their names; None for one that
+        it lacks. how: as in `add`."""
         for name, component in components.items():
             self.add(name, component, partial(_held, name), values=fact, **how)
 
     def follow(self, function: Function, *controls: str) -> None:
-        """Declare controls that follow others: before anything is drawn, the function answers with values or updates by
-        name, which count as inputs then; `before` as in `add`. None: nothing can be drawn yet."""
+        """Declare controls that follow others: before anything is drawn, the function
+        answers with values or updates by name, which count as inputs then; `before` as
+        in `add`. None: nothing can be drawn yet."""
         self.following = function
         self.followed = controls
 
@@ -183,8 +196,9 @@ class Pictures:
         late_events: Sequence[Any] = (),
         how: Mapping[str, Any] = SWIFT,
     ) -> None:
-        """Draw after these events, after what a user changes in a control that a picture depends on, and when a part is
-        opened. by_change: controls that others change too. how: properties of the listeners."""
+        """Draw after these events, after what a user changes in a control that a
+        picture depends on, and when a part is opened. by_change: controls that others
+        change too. how: properties of the listeners."""
         known: set[str] = set()
         for late, told in ((False, events), (True, (self.tick.change, *late_events))):
             names = [
@@ -220,8 +234,9 @@ class Pictures:
     ) -> Listener:
         """Make a listener that draws what has changed, after an action if one is given.
 
-        action: handler(service, language, **named) as in `handlers`, which names what inputs and facts it wants; its
-        answer, of components in `outputs`, counts as inputs, and what depends on them is drawn even if it seems to be
+        action: handler(service, language, **named) as in `handlers`, which names what
+        inputs and facts it wants; its answer, of components in `outputs`, counts as
+        inputs, and what depends on them is drawn even if it seems to be
         there: answers to two clicks may overtake each other. None: nothing is drawn.
         """
         inputs = dict(inputs or {})
@@ -284,7 +299,8 @@ class Pictures:
         late: bool = False,
         **values: Any,
     ) -> dict[str, Any]:
-        """Answer as a listener does. made: facts and pictures by name, which this changes. values: inputs by name."""
+        """Answer as a listener does. made: facts and pictures by name, which this
+        changes. values: inputs by name."""
         now = _Now(self, service, language, made, values)
         try:
             return self._draw(now, action, late)
@@ -360,7 +376,8 @@ class Pictures:
         )
 
     def takes(self, function: Function) -> list[str]:
-        """List the parameters that a function is given: all but those that have a default and no known name."""
+        """List the parameters that a function is given: all but those that have a
+        default and no known name."""
         if function not in self.taken:
             known = {*GIVEN, *self.facts, *self.inputs, *self.controls}
             self.taken[function] = [
@@ -372,7 +389,8 @@ class Pictures:
 
     @property
     def ticks(self) -> bool:
-        """Whether there are late pictures, which the others tell when they are drawn."""
+        """Whether there are late pictures, which the others tell when they are
+        drawn."""
         return any(one.late for one in self.pictures.values())
 
     def _functions(self, late: bool) -> list[Function]:
@@ -389,7 +407,8 @@ class Pictures:
     def _base(
         self, functions: Sequence[Function], own: Collection[str] = ()
     ) -> list[str]:
-        """List the inputs and controls that functions depend on, directly or by facts, but for their `own`."""
+        """List the inputs and controls that functions depend on, directly or by facts,
+        but for their `own`."""
         waiting = [*functions]
         names = dict[str, None]()
         while waiting:
@@ -431,7 +450,8 @@ class _Now:
         self.failed: dict[str, UserError] = {}
 
     def __getitem__(self, name: str) -> Any:
-        """The value of an input or of a fact, which is made where its inputs have changed."""
+        """The value of an input or of a fact, which is made where its inputs have
+        changed."""
         if name in self.failed:
             raise self.failed[name]
         if name in self.values:
@@ -450,7 +470,8 @@ class _Now:
         return self.known[name]
 
     def inputs(self, function: Function) -> dict[str, Any]:
-        """What a function is to be given, for comparison: of a service, which model it runs."""
+        """What a function is to be given, for comparison: of a service, which model it
+        runs."""
         return {
             name: getattr(self.service, "info", None)
             if name == "service"
@@ -488,7 +509,8 @@ class _Now:
         return answer
 
     def forget(self) -> None:
-        """Drop what was made from records that are no more on the page, which would be kept for comparison only."""
+        """Drop what was made from records that are no more on the page, which would be
+        kept for comparison only."""
         for name in (*self.pictures.facts, *self.pictures.pictures):
             last = self.made.get(name)
             if last is not None and any(
@@ -525,7 +547,8 @@ def _is_update(value: Any) -> bool:
 
 
 def _with(followed: Any, drawn: Any) -> Any:
-    """What a component is set to: what is drawn, besides the properties that follow another control."""
+    """What a component is set to: what is drawn, besides the properties that follow
+    another control."""
     if isinstance(drawn, BaseFigure):
         return figure(drawn)
     return (

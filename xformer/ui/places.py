@@ -1,7 +1,9 @@
-"""Where everything stands: each part of the page with the question that it answers, and the overview that leads there.
+"""Where everything stands: each part of the page with the question that it answers, and
+the overview that leads there.
 
-A part's question is its first line. assets/places.js opens the overview, searches it, and brings a part into sight that
-the fragment of an address names, such as /?tab=principles#store.
+A part's question is its first line. assets/places.js opens the overview, searches it,
+and brings a part into sight that the fragment of an address names, such as
+/?tab=principles#store.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +24,11 @@ from xformer.ui.components import canvas
 
 @dataclass(frozen=True)
 class Place:
-    """A part of the page. Its question is the text "asks_" and its key; name: the key of the text that names it.
+    """A part of the page. Its question is the text "asks_" and its key; name: the key
+    of the text that names it.
 
-    address: what of the page's address opens it, besides its tab. folded: whether it is a part that a reader opens, and
-    that the fragment of the address names.
+    address: what of the page's address opens it, besides its tab. folded: whether it is
+    a part that a reader opens, and that the fragment of the address names.
     """
 
     key: str
@@ -84,7 +87,8 @@ def question(language: Language, key: str) -> gr.HTML:
 
 
 def note(language: Language, key: str, of: str = "note", /, **values: object) -> str:
-    """Explain something of the part that is being laid out: a text of that key, its first terms linked. HTML.
+    """Explain something of the part that is being laid out: a text of that key, its
+    first terms linked. HTML.
 
     of: the paragraph's class.
     """

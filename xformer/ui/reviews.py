@@ -1,4 +1,5 @@
-"""The review of the page: its examples, what of it stands in the address, and what is said without a classifier."""
+"""The review of the page: its examples, what of it stands in the address, and what is
+said without a classifier."""
 
 from xformer.figures.notice import notice
 from xformer.results import UserError
@@ -17,7 +18,8 @@ def missing(reason: UserError | None, language: Language) -> str:
 
 
 def chosen(review: str, text: str) -> str:
-    """The review of the address, unless somebody has typed; else what is in the field."""
+    """The review of the address, unless somebody has typed; else what is in the
+    field."""
     return review if review and text == EXAMPLES[0] else text
 
 

@@ -1,7 +1,8 @@
 """The contract of a tab: what its module is given, what it returns.
 
-A tab is a module with an `ID`, its key in the address and the end of its title's key ("tab_…"), and
-`build(page: Page) -> Tab`, called inside the tab. `page.TABS` lists the modules; the page knows no more of them.
+A tab is a module with an `ID`, its key in the address and the end of its title's key
+("tab_…"), and `build(page: Page) -> Tab`, called inside the tab. `page.TABS` lists the
+modules; the page knows no more of them.
 """
 
 import json
@@ -23,7 +24,8 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
 
-# By what they are for: "translation" in English, "translation_es" and so on, "translation_other", "reviews".
+# By what they are for: "translation" in English, "translation_es" and so on,
+# "translation_other", "reviews".
 ALL_EXAMPLES: dict[str, Any] = json.loads(
     (ASSETS / "examples.json").read_text(encoding="utf-8")
 )
@@ -33,7 +35,8 @@ Listener = dict[str, Any]
 
 
 def examples(service: TranslationService) -> list[str]:
-    """The sentences to begin with, in the language that a model reads; of names and numbers where there are none."""
+    """The sentences to begin with, in the language that a model reads; of names and
+    numbers where there are none."""
     source = service.info.source
     return (
         EXAMPLES
@@ -46,7 +49,8 @@ def examples(service: TranslationService) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A component that shows something of the model, and what it is set to when a page is opened."""
+    """A component that shows something of the model, and what it is set to when a page
+    is opened."""
 
     component: gr.blocks.Block
     # of the model and what all controls of the page hold
@@ -55,7 +59,8 @@ class View:
 
 def opened_by(controls: Controls, part: gr.Accordion) -> View:
     """A part that is open where the address asks something of its controls."""
-    # As a component, which is set together with the values of the controls: it tells at once that it is open.
+    # As a component, which is set together with the values of the controls: it tells at
+    # once that it is open.
     return View(
         part,
         lambda service, values: (
@@ -66,7 +71,8 @@ def opened_by(controls: Controls, part: gr.Accordion) -> View:
 
 @dataclass(eq=False)
 class Tab:
-    """What the page must know of a tab: controls by their keys, and views by names of the tab's own."""
+    """What the page must know of a tab: controls by their keys, and views by names of
+    the tab's own."""
 
     controls: Controls
     views: dict[str, View] = field(default_factory=dict)
@@ -108,22 +114,26 @@ class Page:
     reviewer: gr.Radio | None = None
     # the `Pictures` of tabs and their parts, by name
     pictures: dict[str, Any] = field(default_factory=dict)
-    # Called when all tabs are laid out, in whatever order: what one listens to, or sets, in another is wired then.
+    # Called when all tabs are laid out, in whatever order: what one listens to, or
+    # sets, in another is wired then.
     connections: list[Callable[[], None]] = field(default_factory=list)
-    # Listeners that run one after the other: for a new sentence; when the page is opened; when the browser goes back to
-    # what the page showed before (a tab that is opened with the page has an event of its own); and after something
-    # else than its own controls has set what the Attention tab shows.
+    # Listeners that run one after the other: for a new sentence; when the page is
+    # opened; when the browser goes back to what the page showed before (a tab that is
+    # opened with the page has an event of its own); and after something else than its
+    # own controls has set what the Attention tab shows.
     on_sentence: list[Listener] = field(default_factory=list)
     on_opening: list[Listener] = field(default_factory=list)
     on_return: list[Listener] = field(default_factory=list)
     on_choice: list[Listener] = field(default_factory=list)
-    # By the id of a tab, a box whose text changes when that tab is opened, and only then. (Gradio asks the server for
-    # one listener after the other: if all tabs listened to `tab`, the open one would wait for those of all others.)
+    # By the id of a tab, a box whose text changes when that tab is opened, and only
+    # then. (Gradio asks the server for one listener after the other: if all tabs
+    # listened to `tab`, the open one would wait for those of all others.)
     opened: dict[str, gr.Textbox] = field(default_factory=dict)
 
     @property
     def service(self) -> TranslationService:
-        """The model that components are laid out for; what another needs otherwise is set when the page is opened."""
+        """The model that components are laid out for; what another needs otherwise is
+        set when the page is opened."""
         return self.models.default
 
     def always(self, service: Any) -> Ask:

@@ -1,4 +1,5 @@
-"""HTML tables for switched-off heads: how the translation changed, and which heads matter. All text is escaped."""
+"""HTML tables for switched-off heads: how the translation changed, and which heads
+matter. All text is escaped."""
 
 from collections.abc import Sequence
 
@@ -16,9 +17,11 @@ def before_and_after(
     after: Sequence[float],
     language: Language = ENGLISH,
 ) -> str:
-    """Compare two translations: both texts, and the log-probability of every word of the old one.
+    """Compare two translations: both texts, and the log-probability of every word of
+    the old one.
 
-    pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
+    pieces: of the old translation; before, after: their log-probabilities with all
+    heads and without some, in nats.
     """
     return both_texts("ablation_{}", old, new, before, after, language) + word_table(
         column_names("ablation_{}", language), pieces, before, after, language
@@ -26,6 +29,7 @@ def before_and_after(
 
 
 def effects(ranked: Sequence[HeadEffect], language: Language = ENGLISH) -> str:
-    """Tabulate heads and the log-probability that each is worth to the translation, with bars, in the given order."""
+    """Tabulate heads and the log-probability that each is worth to the translation,
+    with bars, in the given order."""
     largest = max((abs(one.effect) for one in ranked), default=0) or 1
     return fill("ablation.effects", language, ranked=ranked, largest=largest)

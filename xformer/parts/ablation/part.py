@@ -1,4 +1,5 @@
-"""Part of the Attention tab that asks the model again: heads switched off, or ranked by what they are worth."""
+"""Part of the Attention tab that asks the model again: heads switched off, or ranked by
+what they are worth."""
 
 from typing import Any
 
@@ -17,7 +18,8 @@ NAME = "drawer_ablation"
 
 
 def build(part: Layout, look: Layout) -> None:
-    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it adds."""
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it
+    adds."""
     say = part.say
     gr.HTML(f"<h3>{part.html('ablation')}</h3>")
     part.control(
@@ -67,7 +69,8 @@ def run(
     translation: Translation,
     off: list[str],
 ) -> dict[str, str]:
-    """Translate again without these heads, and say what became of every word of the old translation."""
+    """Translate again without these heads, and say what became of every word of the old
+    translation."""
     heads = [Head.parse(name) for name in off]
     best = translation.best
     again = service.translate(

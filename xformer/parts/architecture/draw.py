@@ -1,6 +1,8 @@
-"""Draw Figure 1 of Vaswani et al. (2017) for a model's own sizes and order of normalisation. HTML, all text escaped.
+"""Draw Figure 1 of Vaswani et al. (2017) for a model's own sizes and order of
+normalisation. HTML, all text escaped.
 
-Like the paper's figure, a tower is read from the bottom up; a bracket is the residual connection around a sub-layer.
+Like the paper's figure, a tower is read from the bottom up; a bracket is the residual
+connection around a sub-layer.
 """
 
 import json
@@ -14,7 +16,8 @@ from xformer.parts.architecture import source as code
 from xformer.results import Block, ModelInfo
 from xformer.strings import ASSETS, ENGLISH, Language
 
-# The sub-layers of each tower, each attention with its stack and the axes of its maps: the towers of queries and keys.
+# The sub-layers of each tower, each attention with its stack and the axes of its maps:
+# the towers of queries and keys.
 SUBLAYERS = {
     "encoder": (
         ("self_attention", "encoder_self", ("encoder", "encoder")),
@@ -26,7 +29,8 @@ SUBLAYERS = {
         ("feed_forward", "", ()),
     ),
 }
-# What teachers call the boxes and how they group them, and a table of the same things: assets/teachers.json.
+# What teachers call the boxes and how they group them, and a table of the same things:
+# assets/teachers.json.
 TEACHING: dict[str, Any] = json.loads(
     (ASSETS / "teachers.json").read_text(encoding="utf-8")
 )
@@ -42,10 +46,13 @@ def architecture(
     language: Language = ENGLISH,
     teacher: str = OWN,
 ) -> str:
-    """Draw both towers: every box with its parameters and its output's shape; attention boxes are buttons.
+    """Draw both towers: every box with its parameters and its output's shape; attention
+    boxes are buttons.
 
-    source, target: numbers of pieces of the sentence on the page; without one, the letters S and T are written.
-    teacher: one of TEACHERS, by whose words blocks.js names and groups the boxes of a transformer; or OWN.
+    source, target: numbers of pieces of the sentence on the page; without one, the
+    letters S and T are written.
+    teacher: one of TEACHERS, by whose words blocks.js names and groups the boxes of a
+    transformer; or OWN.
     """
     total = sum(block.parameters for block in blocks)
     kinds = {
@@ -81,7 +88,8 @@ def architecture(
 
 
 def _model(info: ModelInfo, blocks: Sequence[Block], **lengths: str) -> dict[str, Any]:
-    """What the template draws. lengths: of source and target, as text, by the tower that reads them."""
+    """What the template draws. lengths: of source and target, as text, by the tower
+    that reads them."""
     return {
         "info": info,
         "blocks": {block.name: block for block in blocks},
@@ -100,7 +108,8 @@ def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
 
 
 def taught(language: Language = ENGLISH, teacher: str = OWN) -> str:
-    """Hand blocks.js the words and groups of a teacher, or for OWN those of all, to tabulate; an attribute."""
+    """Hand blocks.js the words and groups of a teacher, or for OWN those of all, to
+    tabulate; an attribute."""
     names = {
         one: language.say(f"arch_names_{one}")
         for one in (*TEACHERS, OWN)
@@ -124,7 +133,8 @@ def classifier(
     pieces: int | None = None,
     language: Language = ENGLISH,
 ) -> str:
-    """Draw a classifier: an encoder, the pooling of its states, and the matrix of the classes. pieces: of the text."""
+    """Draw a classifier: an encoder, the pooling of its states, and the matrix of the
+    classes. pieces: of the text."""
     return fill(
         "architecture.classifier",
         language,
@@ -134,7 +144,8 @@ def classifier(
 
 
 def orders(own: str, language: Language = ENGLISH) -> str:
-    """Draw one sub-layer in both orders of normalisation, side by side; the model's `own` order is marked."""
+    """Draw one sub-layer in both orders of normalisation, side by side; the model's
+    `own` order is marked."""
     return fill(
         "architecture.orders", language, own=own, formulas=FORMULAS["architecture"]
     )

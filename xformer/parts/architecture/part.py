@@ -1,6 +1,8 @@
-"""Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads.
+"""Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of
+attention opens its heads.
 
-Below it, the parameters and products of each kind of block, for the model's own sizes and for any others.
+Below it, the parameters and products of each kind of block, for the model's own sizes
+and for any others.
 """
 
 from functools import partial
@@ -29,7 +31,8 @@ FOLDS = (
     ("reader", "arch_reader"),
     ("terms", "arch_terms"),
 )
-# Name in the address, field of Sizes, and its limits; the default is the loaded model's.
+# Name in the address, field of Sizes, and its limits; the default is the loaded
+# model's.
 NUMBERS = {
     "size_encoder": ("encoder_layers", 1, 200),
     "size_decoder": ("decoder_layers", 0, 200),
@@ -158,7 +161,8 @@ def _sizes(part: Layout) -> None:
 
 
 def _own(service: TranslationService) -> Sizes:
-    """The sizes of the loaded model; of a recurrent one, which has no such sizes, the paper's base model."""
+    """The sizes of the loaded model; of a recurrent one, which has no such sizes, the
+    paper's base model."""
     return counts.of_model(service.info, service.blocks()) or counts.BASE
 
 
@@ -176,7 +180,8 @@ def count(
     size_shared: bool,
     **numbers: float | None,
 ) -> dict[str, Any]:
-    """Count the blocks of a model of these sizes; raises UserError where there can be none."""
+    """Count the blocks of a model of these sizes; raises UserError where there can be
+    none."""
     limits = {key: bounds for key, (_, *bounds) in NUMBERS.items()} | {
         "size_pieces": [PIECES.least, PIECES.most]
     }
@@ -210,7 +215,8 @@ def count(
 
 
 def heading_of(service: TranslationService, language: Language) -> str:
-    """Explain the towers, and say how many wrong translations the mark of a guess catches, if that was measured."""
+    """Explain the towers, and say how many wrong translations the mark of a guess
+    catches, if that was measured."""
     try:
         counts = {
             name: int(service.metrics["guesses"][name])
@@ -234,7 +240,8 @@ def towers_of(
     trace: Trace | None = None,
     teacher: str = figure.OWN,
 ) -> str:
-    """Draw the towers of a model, with the lengths of the sentence where there is one, in a teacher's words."""
+    """Draw the towers of a model, with the lengths of the sentence where there is one,
+    in a teacher's words."""
     source, target = (
         (None, None) if trace is None else (len(trace.source), len(trace.target))
     )

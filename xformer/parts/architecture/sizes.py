@@ -1,4 +1,5 @@
-"""Count the parameters and multiplications of a transformer of given sizes. No torch."""
+"""Count the parameters and multiplications of a transformer of given sizes. No
+torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ class Sizes:
     d_ff: int
     vocabulary: int
     norm: str  # "pre" or "post"
-    # one matrix for both inputs and the output (section 3.4); else three, the last with a bias
+    # one matrix for both inputs and the output (section 3.4); else three, the last with
+    # a bias
     shared: bool = True
 
 
@@ -31,7 +33,8 @@ class Part:
     name: str
     blocks: int
     parameters: int  # of all blocks together
-    # multiplications by a weight or by another number, for one sentence and its translation
+    # multiplications by a weight or by another number, for one sentence and its
+    # translation
     products: int
 
 
@@ -76,10 +79,12 @@ def check(sizes: Sizes) -> None:
 
 
 def parts(sizes: Sizes, pieces: int) -> list[Part]:
-    """Count the parameters and products of every kind of block, for a sentence and a translation of `pieces` each.
+    """Count the parameters and products of every kind of block, for a sentence and a
+    translation of `pieces` each.
 
-    A product is one multiplication, with the addition that follows it; biases, softmax, LayerNorm and residuals, which
-    take few, are left out. The decoder is counted as in training: all positions at once, masked ones included.
+    A product is one multiplication, with the addition that follows it; biases, softmax,
+    LayerNorm and residuals, which take few, are left out. The decoder is counted as in
+    training: all positions at once, masked ones included.
     """
     n = pieces
     d = sizes.d_model
@@ -116,11 +121,13 @@ def parts(sizes: Sizes, pieces: int) -> list[Part]:
 
 
 def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
-    """Count the parameters of encoder and decoder if every layer multiplied all positions of a sentence together.
+    """Count the parameters of encoder and decoder if every layer multiplied all
+    positions of a sentence together.
 
-    TransformerFG of Kak's lecture does so. Each of a head's three matrices has (words s)^2 weights, with
-    s = d_model / n_heads; there is no W_O, and the feed-forward network reads words d_model numbers. The output matrix
-    counts with the decoder; embeddings are not counted.
+    TransformerFG of Kak's lecture does so. Each of a head's three matrices has (words
+    s)^2 weights, with s = d_model / n_heads; there is no W_O, and the feed-forward
+    network reads words d_model numbers. The output matrix counts with the decoder;
+    embeddings are not counted.
     """
     d = sizes.d_model
     slice_ = words * (sizes.d_model // sizes.n_heads)
@@ -135,7 +142,8 @@ def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
 
 
 def times_as_many(sizes: Sizes, words: int) -> float:
-    """The parameters of `mixing_all_positions` over those of the paper's layers and output, without embeddings."""
+    """The parameters of `mixing_all_positions` over those of the paper's layers and
+    output, without embeddings."""
     layers = sum(part.parameters for part in parts(sizes, words) if part.stack)
     output = (sizes.d_model + 1) * sizes.vocabulary if sizes.decoder_layers else 0
     return sum(mixing_all_positions(sizes, words)) / (layers + output)

@@ -1,4 +1,5 @@
-"""Tabulate the parameters and the cost of a transformer of given sizes. HTML, all text escaped."""
+"""Tabulate the parameters and the cost of a transformer of given sizes. HTML, all text
+escaped."""
 
 from collections.abc import Sequence
 
@@ -15,7 +16,8 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
-    """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
+    """Tabulate how many blocks there are of each kind, their parameters, and their
+    products for a piece; HTML."""
     rows: list[list[object]] = [
         [
             name(part, language),

@@ -1,4 +1,5 @@
-"""Find the lines of this project's own code that compute a block of a model. No torch."""
+"""Find the lines of this project's own code that compute a block of a model. No
+torch."""
 
 import ast
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ class Lines:
 
 @cache
 def of_block(name: str) -> tuple[Lines, ...]:
-    """Return the lines that compute one of the blocks of CODE. Raises KeyError if no file has a name."""
+    """Return the lines that compute one of the blocks of CODE. Raises KeyError if no
+    file has a name."""
     return tuple(_named()[path] for path in CODE[name].split())
 
 

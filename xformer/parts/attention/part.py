@@ -1,4 +1,5 @@
-"""The Attention tab: all heads of a stack of the pass that made the translation, and one of them in detail."""
+"""The Attention tab: all heads of a stack of the pass that made the translation, and
+one of them in detail."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -44,7 +45,8 @@ ID = TAB
 NAME = "tab_attention"
 FOLDS = (("finder", "drawer_finder"),)
 EXPORTS = ("json", "npz", "html")  # the numbers of every head
-# Of the View menu, what can be undone, each with the key of the text that names a value.
+# Of the View menu, what can be undone, each with the key of the text that names a
+# value.
 CHIPS = {
     "show": "show_{}",
     "view": "view_{}",
@@ -73,8 +75,9 @@ class Locks(Kind):
 
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
-    """Lay the tab out; called inside it. All its controls are redrawn from the trace alone; their keys are the fields
-    of figures.attention.Choice. inside: the modules of the parts of its drawer."""
+    """Lay the tab out; called inside it. All its controls are redrawn from the trace
+    alone; their keys are the fields of figures.attention.Choice. inside: the modules of
+    the parts of its drawer."""
     say = page.language.say
     look = Layout(page, ID)
     look.status()
@@ -248,9 +251,11 @@ def _pictures(look: Layout) -> Pictures:
         },
         late=True,
     )
-    # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
+    # Before the drawer, whose parts follow the lock too: gradio asks for one listener
+    # after the other.
     page.lock.change(None, page.lock, None, js=script("lockWords"), **QUIET)
-    # One listener for all of them, so that an older answer can never come after a newer one and stay.
+    # One listener for all of them, so that an older answer can never come after a newer
+    # one and stay.
     pictures.listen(
         None, page.trace.change, again.change, late_events=[page.lock.change]
     )
@@ -260,7 +265,8 @@ def _pictures(look: Layout) -> Pictures:
 def _choose(look: Layout, pictures: Pictures) -> None:
     """Show another head, and take choices of the View menu back."""
     to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
-    # What is chosen and its picture come in one answer: a second one would double the time to the picture.
+    # What is chosen and its picture come in one answer: a second one would double the
+    # time to the picture.
     named = look.controls.named
     again = pictures.inputs["again"]
     chosen = named("layer", "head", "show", "heads")
@@ -275,7 +281,8 @@ def _choose(look: Layout, pictures: Pictures) -> None:
         trigger_mode="multiple",
         **SWIFT,
     )
-    # A picture that answers what was asked before something else was chosen is asked for again.
+    # A picture that answers what was asked before something else was chosen is asked
+    # for again.
     look["grid"].change(
         None,
         [look["grid"], again, *named("stack", "layer", "head").values()],
@@ -293,7 +300,8 @@ def _choose(look: Layout, pictures: Pictures) -> None:
 
 
 def _act(look: Layout) -> None:
-    """Lock words, show the picture to a room, save the numbers, and choose which translation is looked into."""
+    """Lock words, show the picture to a room, save the numbers, and choose which
+    translation is looked into."""
     page = look.page
     projector = look["projector"]
     look["target"] = look["inspected"]
@@ -372,7 +380,8 @@ def other_stack(
     heads: list[str],
     before: dict[str, Any],
 ) -> dict[str, Any]:
-    """Follow another stack: the same layer where it has one, and its own heads to join."""
+    """Follow another stack: the same layer where it has one, and its own heads to
+    join."""
     if before.get("stack", stack) == stack:
         return {}
     layers = layer_of(service, {"stack": stack})
@@ -393,7 +402,8 @@ def choose(
     maps: np.ndarray | None,
     event: gr.EventData,
 ) -> dict[str, Any]:
-    """Show a head of the grid; or, with Shift, join it with others or leave it out of them again."""
+    """Show a head of the grid; or, with Shift, join it with others or leave it out of
+    them again."""
     clicked = Head(choice.stack, number_of(event, "layer"), number_of(event, "head"))
     show = "head"
     heads = choice.heads
@@ -434,7 +444,8 @@ def open_best(
 def another(
     choice: Choice, trace: Trace | None, maps: np.ndarray | None, language: Language
 ) -> dict[str, Any]:
-    """Choose other heads of the stack: only the frame in the grid changes, whose maps need not travel again."""
+    """Choose other heads of the stack: only the frame in the grid changes, whose maps
+    need not travel again."""
     answer = {
         "layer": choice.layer,
         "head": choice.head,
@@ -476,7 +487,8 @@ def offer(
     translation: Translation | None,
     spanish: str = "",
 ) -> Iterator[dict[str, Any]]:
-    """Offer the translations of a new sentence; the best one is looked into, or another where the address says so."""
+    """Offer the translations of a new sentence; the best one is looked into, or another
+    where the address says so."""
     if translation is None:
         yield {"spanish": ""}
         return
@@ -510,7 +522,8 @@ def inspect(
     translation: Translation,
     target: str | None,
 ) -> dict[str, Any]:
-    """Trace another translation of the sentence: a hypothesis, piece by piece as it was, or one that was typed."""
+    """Trace another translation of the sentence: a hypothesis, piece by piece as it
+    was, or one that was typed."""
     known = [
         candidate.tokens for candidate in translation.n_best if candidate.text == target
     ]
@@ -533,8 +546,8 @@ def save(
     head: int,
     event: gr.EventData,
 ) -> dict[str, Any]:
-    """Save the whole pass as a file, which travels in the answer and is made by the browser, in assets/download.js: no
-    sentence is left on the server's disk."""
+    """Save the whole pass as a file, which travels in the answer and is made by the
+    browser, in assets/download.js: no sentence is left on the server's disk."""
     info = service.info
     kind = text_of(event, "kind")
     given = alignment.given_heads(info, service.alignment_errors)
@@ -628,7 +641,8 @@ def draw_word(
     given: Collection[Head],
     language: Language,
 ) -> Any:
-    """Say what the locked words look at in the picture, and which heads of its stack link them."""
+    """Say what the locked words look at in the picture, and which heads of its stack
+    link them."""
     if seen is None or maps is None:
         return None
     return locked_word.payload(
@@ -662,7 +676,8 @@ def draw_about(
 
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:
-    """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
+    """How well a head of the cross-attention aligns words, where that is known, and on
+    how many sentences."""
     errors = service.alignment_errors(choice.chosen)
     info = service.info
     if (

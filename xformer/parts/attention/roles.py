@@ -1,9 +1,11 @@
-"""Score the roles of attention heads on one sentence, from 0 to 1, from their maps alone. Numpy only.
+"""Score the roles of attention heads on one sentence, from 0 to 1, from their maps
+alone. Numpy only.
 
-A role names keys for each row, for example the previous piece. Its score is the share of attention on these keys,
-averaged over the rows for which it names any; 1 means that the head does nothing else. A role that names no key for any
-row has no score: "same word", for example, if no word stands twice. Roles after Voita et al. (2019) and Clark et al.
-(2019).
+A role names keys for each row, for example the previous piece. Its score is the share
+of attention on these keys, averaged over the rows for which it names any; 1 means that
+the head does nothing else. A role that names no key for any row has no score: "same
+word", for example, if no word stands twice. Roles after Voita et al. (2019) and Clark
+et al. (2019).
 """
 
 from collections.abc import Callable, Sequence
@@ -35,9 +37,10 @@ class Role:
 def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[int]]:
     """List the keys that the role names for each query; an empty set if it names none.
 
-    previous, next: one position before or after. itself: the same position. first, last: that key. separator: special
-    pieces and punctuation. same_word: another position that holds the same piece (whether or not it starts a word).
-    Raises ValueError for an unknown role.
+    previous, next: one position before or after. itself: the same position. first,
+    last: that key. separator: special pieces and punctuation. same_word: another
+    position that holds the same piece (whether or not it starts a word). Raises
+    ValueError for an unknown role.
     """
     marks = {k for k, piece in enumerate(keys) if _is_separator(piece)}
     bare = [piece.removeprefix(WORD_START).lower() for piece in keys]
@@ -68,10 +71,11 @@ def score(
     keys: Sequence[str],
     causal: bool = False,
 ) -> float | None:
-    """Average, over the rows of attention (queries, keys), the share on the role's keys; None if it names none.
+    """Average, over the rows of attention (queries, keys), the share on the role's
+    keys; None if it names none.
 
-    causal: keys after the query are masked, so the role cannot name them; a row that can see only the role's keys, as
-    the first row does, is not counted.
+    causal: keys after the query are masked, so the role cannot name them; a row that
+    can see only the role's keys, as the first row does, is not counted.
     """
     shares = []
     for q, wanted in enumerate(targets(role, queries, keys)):
@@ -83,11 +87,13 @@ def score(
 
 
 def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
-    """Measure how far a cross-attention map (T, S) looks like a word alignment, without knowing the right one.
+    """Measure how far a cross-attention map (T, S) looks like a word alignment, without
+    knowing the right one.
 
-    own: True for the pieces that are no separators. The measure is the mean over rows of the largest share on such a
-    piece, times the number of different pieces on which rows have their largest share, divided by the most that this
-    number could be. None if every piece is a separator.
+    own: True for the pieces that are no separators. The measure is the mean over rows
+    of the largest share on such a piece, times the number of different pieces on which
+    rows have their largest share, divided by the most that this number could be. None
+    if every piece is a separator.
     """
     columns = [k for k, is_own in enumerate(own) if is_own]
     if not columns:
@@ -102,9 +108,11 @@ def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
 def of_head(
     head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]
 ) -> list[Role]:
-    """Score one head of its stack's maps (layers, heads, queries, keys) in every role of the stack, best first.
+    """Score one head of its stack's maps (layers, heads, queries, keys) in every role
+    of the stack, best first.
 
-    Roles without a score on this sentence are left out; [] if the maps have no such head.
+    Roles without a score on this sentence are left out; [] if the maps have no such
+    head.
     """
     layers, heads = maps.shape[:2]
     if head.layer > layers or head.head > heads:
@@ -127,10 +135,11 @@ def of_head(
 def rank(
     stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]
 ) -> list[Role]:
-    """Score every head of maps (layers, heads, queries, keys) in every role of its stack, best first.
+    """Score every head of maps (layers, heads, queries, keys) in every role of its
+    stack, best first.
 
-    The decoder's self-attention has no roles "next" and "last": no row can look at the next key, and only the last row
-    at the last key, which is itself.
+    The decoder's self-attention has no roles "next" and "last": no row can look at the
+    next key, and only the last row at the last key, which is itself.
     """
     roles = [
         role

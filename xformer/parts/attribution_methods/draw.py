@@ -1,4 +1,5 @@
-"""Attribution methods side by side: a heatmap of leave-one-out effects, and a table of three methods for one word."""
+"""Attribution methods side by side: a heatmap of leave-one-out effects, and a table of
+three methods for one word."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,9 +13,11 @@ from xformer.strings import ENGLISH, Language
 
 
 def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
-    """Plot how much each target piece loses without each source word: a row a target piece, a column a source word.
+    """Plot how much each target piece loses without each source word: a row a target
+    piece, a column a source word.
 
-    The value is the fall of the piece's log-probability in nats: orange where the word helped, blue where it hindered.
+    The value is the fall of the piece's log-probability in nats: orange where the word
+    helped, blue where it hindered.
     """
     say = language.say
     reach = max(1.0, float(np.abs(effects.effect).max()))
@@ -38,10 +41,12 @@ def compared(
     language: Language = ENGLISH,
     errors: tuple[float, float] | None = None,
 ) -> str:
-    """Tabulate the three methods' answers for one target word, with bars; then name the winner of each. HTML.
+    """Tabulate the three methods' answers for one target word, with bars; then name the
+    winner of each. HTML.
 
-    where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
-    given, if they were measured; they decide which rows of its map are read.
+    where: the name of the head. errors: its alignment error rates for the piece it
+    predicts and for the piece it was given, if they were measured; they decide which
+    rows of its map are read.
     """
     say = language.say
     numbers = (answers.raw, answers.weighed, answers.effect)

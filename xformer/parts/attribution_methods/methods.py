@@ -1,4 +1,5 @@
-"""Compare three attribution methods on "which English word made this Spanish one?". Numpy only."""
+"""Compare three attribution methods on "which English word made this Spanish one?".
+Numpy only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ class Answers:
 
     words: tuple[str, ...]
     raw: np.ndarray  # (W,) attention of one head, sums to 1
-    # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
+    # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al.
+    # 2020)
     weighed: np.ndarray
-    # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
+    # (W,) nats by which the target word's log-probability falls without it (Li et al.
+    # 2016)
     effect: np.ndarray
-    # attention is read in the rows that were given the target word, not in those that predict it
+    # attention is read in the rows that were given the target word, not in those that
+    # predict it
     given: bool = False
 
 
@@ -34,13 +38,16 @@ def answers(
     target: Sequence[int],
     given: bool = False,
 ) -> Answers:
-    """Attribute the target word made of the predicted pieces `target` to the words of the source.
+    """Attribute the target word made of the predicted pieces `target` to the words of
+    the source.
 
-    Attention is summed over the pieces of a source word and averaged over the pieces of the target word; the fall of
-    log-probability is summed over the pieces of the target word. Trace and occlusion must be of one source and target.
+    Attention is summed over the pieces of a source word and averaged over the pieces of
+    the target word; the fall of log-probability is summed over the pieces of the target
+    word. Trace and occlusion must be of one source and target.
 
-    head: of the cross-attention. given: read the rows that were given the target word, which come one after the rows
-    that predict it; </s> is given to no row, so the row that predicts it is read.
+    head: of the cross-attention. given: read the rows that were given the target word,
+    which come one after the rows that predict it; </s> is given to no row, so the row
+    that predicts it is read.
     """
     given = given and target[-1] + 1 < len(trace.predicted)
     rows = [i + given for i in target]

@@ -1,4 +1,5 @@
-"""Part of the Attention tab that compares attributions: raw attention, value-weighted attention, and leaving words out."""
+"""Part of the Attention tab that compares attributions: raw attention, value-weighted
+attention, and leaving words out."""
 
 from typing import Any
 
@@ -22,7 +23,8 @@ NAME = "drawer_occlusion"
 
 
 def build(part: Layout, look: Layout) -> None:
-    """Lay the part out; called inside it. It asks about the pair and the head that the tab, `look`, looks into."""
+    """Lay the part out; called inside it. It asks about the pair and the head that the
+    tab, `look`, looks into."""
     say = part.say
     part.note("occlusion_text", "occlusion")
     with gr.Row(elem_classes="ask"):
@@ -41,7 +43,8 @@ def build(part: Layout, look: Layout) -> None:
     )
     # results.Occlusion of the pair; None until the button is pressed
     part["result"] = gr.State()
-    # Stack, layer and head in one: when another model has others, they change one after the other.
+    # Stack, layer and head in one: when another model has others, they change one after
+    # the other.
     part["head"] = gr.Textbox(str(look.page.service.best_head), visible=False)
     place = [look["stack"], look["layer"], look["head"]]
     gr.on(
@@ -107,7 +110,8 @@ def _names(trace: Trace) -> list[str]:
 def occlude(
     service: TranslationService, language: Language, *, trace: Trace
 ) -> dict[str, Any]:
-    """Leave out each source word, for what it did for each target piece: the heatmap, and the numbers."""
+    """Leave out each source word, for what it did for each target piece: the heatmap,
+    and the numbers."""
     result = service.ask(Occlude(trace.text, trace.tokens))
     return {"picture": figure(occlusion(result, language)), "result": result}
 
@@ -121,7 +125,8 @@ def compare(
     word: int | None,
     head: str,
 ) -> dict[str, str]:
-    """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
+    """The three answers for one target word, of the head that is shown or, in another
+    stack, of the best aligned."""
     if trace is None or result is None or word is None:
         return {"table": ""}
     if not service.info.layers("cross"):

@@ -1,4 +1,5 @@
-"""Part of the Training tab: the gradients of a transformer that has learned nothing yet, by depth."""
+"""Part of the Training tab: the gradients of a transformer that has learned nothing
+yet, by depth."""
 
 from typing import Any
 
@@ -48,7 +49,8 @@ def draw(
     grad_width: int,
     grad_seed: float | None,
 ) -> dict[str, Any]:
-    """Draw the gradients of an untrained model, and say how they grow or shrink with depth."""
+    """Draw the gradients of an untrained model, and say how they grow or shrink with
+    depth."""
     orders = NORMS if grad_order == "both" else (grad_order,)
     found = {
         norm: study.gradients(

@@ -1,4 +1,5 @@
-"""BLEU taken apart: n-grams that match, are clipped or missing, the brevity penalty, and three scores with their sums.
+"""BLEU taken apart: n-grams that match, are clipped or missing, the brevity penalty,
+and three scores with their sums.
 
 HTML, all text escaped.
 """
@@ -22,8 +23,9 @@ LONGEST = 300
 def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
     """Split the count of an n-gram into the KINDS that occur.
 
-    Matched: in both texts. Clipped: in both, but these are more than the reference has. Wrong: in the translation
-    alone. Missed: the reference has these, the translation does not.
+    Matched: in both texts. Clipped: in both, but these are more than the reference has.
+    Wrong: in the translation alone. Missed: the reference has these, the translation
+    does not.
     """
     more = ngram.count - ngram.matches
     counts = (
@@ -36,7 +38,8 @@ def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
 
 
 def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
-    """Show the n-grams of a translation and its reference by KINDS, with precisions before and after clipping."""
+    """Show the n-grams of a translation and its reference by KINDS, with precisions
+    before and after clipping."""
     rows = list[list[object]]()
     orders = []
     each = zip(parts.ngrams, parts.unclipped, parts.matches, parts.totals, strict=True)
@@ -54,7 +57,8 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
 
 
 def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
-    """Plot the brevity penalty by length of a translation, for this reference, with a mark on this translation."""
+    """Plot the brevity penalty by length of a translation, for this reference, with a
+    mark on this translation."""
     say = language.say
     reference = parts.reference_length
     longest = min(max(2 * reference, parts.length + 1), max(LONGEST, parts.length))
@@ -93,7 +97,8 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
 
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
-    """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
+    """Show the same pair's three scores: how each is computed with these numbers, and
+    why they differ."""
     orders = parts.orders
     penalty = f"{parts.brevity_penalty:.3f}"
     precisions = [
@@ -116,8 +121,8 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
 
 
 def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
-    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as 1/2, 1/4, … of one n-gram, but if
-    no n-gram matches at all the score is 0. HTML."""
+    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as
+    1/2, 1/4, … of one n-gram, but if no n-gram matches at all the score is 0. HTML."""
     if not any(parts.matches):
         return language.html("bleu_no_match")
     factors = []

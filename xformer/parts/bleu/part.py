@@ -17,8 +17,8 @@ from xformer.ui.places import note
 
 ID = "bleu"
 FOLDS = (("brevity", "bleu_brevity_part"),)
-# The classic examples: of Papineni et al. (2002) for clipping; one that is only too short; one without n-grams of four;
-# and an answer of the lecture's transformer.
+# The classic examples: of Papineni et al. (2002) for clipping; one that is only too
+# short; one without n-grams of four; and an answer of the lecture's transformer.
 PRESETS = {
     "the": ("the the the the the the the", "the cat is on the mat"),
     "short": ("the cat is", "the cat is on the mat"),
@@ -85,7 +85,8 @@ def build(part: Layout) -> None:
 def choose(
     _: None, language: Language, *, preset: str, translation: Translation | None
 ) -> dict[str, Any]:
-    """Put an example into the fields; the translation on the page leaves the reference as it is."""
+    """Put an example into the fields; the translation on the page leaves the reference
+    as it is."""
     if preset == PAGE:
         return {} if translation is None else {"bleu_said": translation.best.text}
     return dict(zip(("bleu_said", "bleu_wanted"), PRESETS[preset], strict=True))

@@ -1,7 +1,8 @@
-"""Models broken on purpose, made from the weights of a healthy one, and the numbers of a pass that give them away.
+"""Models broken on purpose, made from the weights of a healthy one, and the numbers of
+a pass that give them away.
 
-Axes as in `model.py`. Nothing is stored on the healthy model: a patient is handed its mistake with each pass, or is a
-model of its own that shares the weights.
+Axes as in `model.py`. Nothing is stored on the healthy model: a patient is handed its
+mistake with each pass, or is a model of its own that shares the weights.
 """
 
 from copy import deepcopy
@@ -56,8 +57,8 @@ WEIGHED: dict[str, Weigh] = {
 
 
 def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
-    """Make the patient with one of BUGS: a model, and what its passes are handed; for "" a healthy one. Raises
-    UserError for another bug."""
+    """Make the patient with one of BUGS: a model, and what its passes are handed; for
+    "" a healthy one. Raises UserError for another bug."""
     if not bug:
         return model, UNCHANGED
     if bug == "positions":
@@ -73,7 +74,8 @@ def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
 
 
 def _unmixed(model: Transformer) -> Transformer:
-    """A copy that shares all weights but W_O, which is the identity: the heads' answers stay side by side."""
+    """A copy that shares all weights but W_O, which is the identity: the heads' answers
+    stay side by side."""
     packed = [
         model.output,
         model.twin,
@@ -101,9 +103,11 @@ def examine(
     bug: str,
     pause: Pause = lambda: None,
 ) -> Examined:
-    """Answer `results.Examine`. Raises UserError for a bug that is neither one of BUGS nor "".
+    """Answer `results.Examine`. Raises UserError for a bug that is neither one of BUGS
+    nor "".
 
-    Each step of the search is a pass over all pieces so far: a cache would hide what a wrong mask does.
+    Each step of the search is a pass over all pieces so far: a cache would hide what a
+    wrong mask does.
     """
     use_threads(1)
     one, change = make(model, bug)
@@ -131,7 +135,8 @@ def examine(
 def signs(
     model: Transformer, pair: Pair, seen: Trace, change: Intervention = UNCHANGED
 ) -> dict[str, float | str]:
-    """Measure what would give each bug away, by name. seen: the pass of this model over the pair with this change."""
+    """Measure what would give each bug away, by name. seen: the pass of this model over
+    the pair with this change."""
 
     def encoded(source: Tensor, *off: tuple[str, int, int]) -> tuple[Tensor, Tensor]:
         recorded = Recording(Record(calls=[]))
@@ -149,7 +154,8 @@ def signs(
         np.concatenate([one.sum(axis=axis).ravel() for one in maps])
         for axis in (-1, -2)
     )
-    # Of the rows that hide two pieces or more: whether these have one weight is what tells zeros from no mask.
+    # Of the rows that hide two pieces or more: whether these have one weight is what
+    # tells zeros from no mask.
     later = np.triu(seen.decoder_self, 1)[..., : max(1, len(pair.given) - 2), :]
     layer, head, row = (
         int(one)

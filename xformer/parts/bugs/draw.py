@@ -1,4 +1,5 @@
-"""Models broken on purpose: both translations, and what gives the mistake away. All text is escaped."""
+"""Models broken on purpose: both translations, and what gives the mistake away. All
+text is escaped."""
 
 import random
 
@@ -41,7 +42,8 @@ def translations(
     text: str,
     language: Language = ENGLISH,
 ) -> str:
-    """Show what the healthy model and the patient write for a text, side by side. HTML that can be saved."""
+    """Show what the healthy model and the patient write for a text, side by side. HTML
+    that can be saved."""
     names = (language.say("bugs_healthy"), language.say("bugs_ill", letter=letter))
     return fill(
         "bugs.translations",
@@ -57,8 +59,8 @@ def translations(
 def reply(
     healthy: Examined, ill: Examined, bug: str, guess: str, language: Language = ENGLISH
 ) -> str:
-    """Say whether the patient's bug is what the reader says, by what its pass would have to show then; and, if it is,
-    which line is wrong. HTML."""
+    """Say whether the patient's bug is what the reader says, by what its pass would
+    have to show then; and, if it is, which line is wrong. HTML."""
     signs = {
         **{f"healthy_{name}": value for name, value in healthy.signs.items()},
         **ill.signs,

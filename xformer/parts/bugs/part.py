@@ -1,4 +1,5 @@
-"""Part of the Model tab: six models with one mistake each; the reader looks at maps and translations and says which."""
+"""Part of the Model tab: six models with one mistake each; the reader looks at maps and
+translations and says which."""
 
 import random
 from typing import Any
@@ -119,7 +120,8 @@ def healthy(service: TranslationService, trace: Trace) -> Examined:
 
 @needs(trace="no_trace")
 def examined(service: TranslationService, trace: Trace, bug: str) -> Examined:
-    """Look into a patient, or into the healthy model for "", with the pair that the page looks into."""
+    """Look into a patient, or into the healthy model for "", with the pair that the
+    page looks into."""
     return service.ask(Examine(trace.text, trace.tokens, bug))
 
 

@@ -1,4 +1,5 @@
-"""Two translations that differ from one step on: a heatmap and sentences on where heads look next. HTML is escaped."""
+"""Two translations that differ from one step on: a heatmap and sentences on where heads
+look next. HTML is escaped."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,10 +19,11 @@ MOST = 3  # heads that are named in words
 def difference(
     old: Trace, new: Trace, step: int, language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot attention after the new piece minus after the old: a row a cross-attention head, a column a source piece.
+    """Plot attention after the new piece minus after the old: a row a cross-attention
+    head, a column a source piece.
 
-    Orange where the new piece draws more attention, blue where less. None if a translation ends at the step, or if the
-    model has no attention.
+    Orange where the new piece draws more attention, blue where less. None if a
+    translation ends at the step, or if the model has no attention.
     """
     say = language.say
     if not old.cross.size or not counterfactual.comparable(
@@ -71,7 +73,8 @@ def comparison(
     step: int,
     language: Language = ENGLISH,
 ) -> str:
-    """Compare two translations: texts, log-probabilities, and the heads that changed most in a sentence. HTML."""
+    """Compare two translations: texts, log-probabilities, and the heads that changed
+    most in a sentence. HTML."""
     pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
     before = sum(old.log_probs)
     after = sum(new.log_probs)
@@ -95,7 +98,8 @@ def comparison(
 
 
 def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> str:
-    """Name the MOST heads that changed most, and the source pieces; or say why there is nothing to compare."""
+    """Name the MOST heads that changed most, and the source pieces; or say why there is
+    nothing to compare."""
     if not old.cross.size:
         return language.say("no_maps_model")
     if not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):

@@ -1,4 +1,5 @@
-"""Part of the Attention tab that lets the reader choose: another word at a step, and the translation from there on."""
+"""Part of the Attention tab that lets the reader choose: another word at a step, and
+the translation from there on."""
 
 import math
 from typing import Any
@@ -46,7 +47,8 @@ def build(part: Layout, look: Layout) -> None:
 
 
 def steps(candidate: Candidate, language: Language) -> list[tuple[str, int]]:
-    """Label every step of a translation: the last piece given, the one chosen, and how sure the model was."""
+    """Label every step of a translation: the last piece given, the one chosen, and how
+    sure the model was."""
     given = [SPECIAL[BOS], *candidate.pieces]
     return [
         (
@@ -74,7 +76,8 @@ def offer(
 ) -> dict[str, Any]:
     """Offer the steps of a new translation; nothing is compared yet.
 
-    First comes the step that wrote the locked word, or the one at which the model was least sure.
+    First comes the step that wrote the locked word, or the one at which the model was
+    least sure.
     """
     if translation is None:
         return {
@@ -124,7 +127,8 @@ def offer_pieces(
     translation: Translation | None,
     step: int | None,
 ) -> dict[str, Any]:
-    """Offer the likeliest pieces at a step but the one that was chosen, the best of them first."""
+    """Offer the likeliest pieces at a step but the one that was chosen, the best of
+    them first."""
     if translation is None or step is None:
         return {"piece": gr.update(**NOTHING)}
     choices = [
@@ -147,7 +151,8 @@ def run(
     step: int,
     piece: str,
 ) -> dict[str, Any]:
-    """Translate on from another piece; show both translations, and where the heads look after each choice."""
+    """Translate on from another piece; show both translations, and where the heads look
+    after each choice."""
     again = service.choose(
         translation.source,
         translation.best,

@@ -1,4 +1,5 @@
-"""Six questions to begin with, each a link to where the page answers it, with a small picture of what is seen there."""
+"""Six questions to begin with, each a link to where the page answers it, with a small
+picture of what is seen there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ LESSON = "probabilities.1"  # to begin with
 
 @dataclass(frozen=True)
 class Door:
-    """A question, the text "door_" and its key; the address that answers it; and a picture, SVG, "" for none."""
+    """A question, the text "door_" and its key; the address that answers it; and a
+    picture, SVG, "" for none."""
 
     key: str
     address: Mapping[str, Any]
@@ -44,7 +46,8 @@ def cells(values: np.ndarray) -> str:
 
 
 def bars(values: Sequence[float]) -> str:
-    """Draw numbers as bars, warm above a middle line and cold below it; from the ground up where none is negative."""
+    """Draw numbers as bars, warm above a middle line and cold below it; from the ground
+    up where none is negative."""
     most = max(*values, 0.0)
     least = min(*values, 0.0)
     wide = WIDTH / len(values)

@@ -1,4 +1,5 @@
-"""Six questions to begin with, on the Translate tab. Their small pictures are made from the page's own models."""
+"""Six questions to begin with, on the Translate tab. Their small pictures are made from
+the page's own models."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -52,7 +53,8 @@ def build(part: Layout) -> None:
 
 
 def links(sentence: str, english: bool = True) -> list[Door]:
-    """The doors without their pictures. english: whether the model reads it, as the pronoun's sentence is English."""
+    """The doors without their pictures. english: whether the model reads it, as the
+    pronoun's sentence is English."""
     return [
         Door("align", {"tab": "attention", "stack": "cross", "text": sentence}),
         *(
@@ -80,7 +82,8 @@ def drawn(
     study: StudyService,
     reviews: ReviewService | UserError | None,
 ) -> list[Door]:
-    """Draw what each door opens on. A door without a picture is one whose model is not here, or has no such part."""
+    """Draw what each door opens on. A door without a picture is one whose model is not
+    here, or has no such part."""
     passes = cache(service.translate_and_trace)  # two doors open the same sentence
     draws: dict[str, Callable[[Door], Door]] = {
         "align": partial(aligns, service.best_head, passes),
@@ -113,7 +116,8 @@ def aligns(head: Head, passes: Passes, door: Door) -> Door:
 
 
 def refers(passes: Passes, door: Door) -> Door:
-    """Open the head of the encoder in which the pronoun looks most at its noun, both locked."""
+    """Open the head of the encoder in which the pronoun looks most at its noun, both
+    locked."""
     trace = passes(door.address["text"])[1]
     maps = trace.of("encoder_self").probabilities
     words = [WORD_START + word for word in REFERS]

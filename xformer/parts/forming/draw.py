@@ -1,4 +1,5 @@
-"""Show how a translator forms: a sentence's translations during training, and the alignment error of its heads."""
+"""Show how a translator forms: a sentence's translations during training, and the
+alignment error of its heads."""
 
 import plotly.graph_objects as go
 
@@ -9,14 +10,16 @@ from xformer.parts.forming.errors import better_reading, error_course
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
-# characters of a translation that are shown; early in training a model does not find an end
+# characters of a translation that are shown; early in training a model does not find an
+# end
 LONGEST = 160
 
 
 def story(
     moments: Moments, course: Course, at: int, language: Language = ENGLISH
 ) -> str:
-    """List the translations of a sentence at all moments, the chosen one marked; HTML."""
+    """List the translations of a sentence at all moments, the chosen one marked;
+    HTML."""
     texts = (
         text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
         for text in course.translations
@@ -34,9 +37,11 @@ def summary(
     kept: Moment | None = None,
     language: Language = ENGLISH,
 ) -> str:
-    """Say where in the training a moment is, and how well a head aligns then and at the end; HTML.
+    """Say where in the training a moment is, and how well a head aligns then and at the
+    end; HTML.
 
-    best: whether the head is the one that aligns best at the end. kept: the moment whose weights the model has.
+    best: whether the head is the one that aligns best at the end. kept: the moment
+    whose weights the model has.
     """
     moment = moments.moments[at]
     said = [
@@ -70,8 +75,8 @@ def summary(
 def errors(
     moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH
 ) -> go.Figure:
-    """Plot the alignment error of all cross-attention heads over the moments, with `head` highlighted and a mark at the
-    chosen moment."""
+    """Plot the alignment error of all cross-attention heads over the moments, with
+    `head` highlighted and a mark at the chosen moment."""
     say = language.say
     places = list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]

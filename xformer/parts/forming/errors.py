@@ -1,4 +1,5 @@
-"""Read moments of a training run: the passes at each, and the head that aligns words best at the end. No torch."""
+"""Read moments of a training run: the passes at each, and the head that aligns words
+best at the end. No torch."""
 
 from typing import Any
 
@@ -9,8 +10,8 @@ from xformer.results import SIDES, Course, Head, Moments, Trace
 
 
 def followed(moments: Moments) -> tuple[Head, str] | None:
-    """Find the cross-attention head that aligns best at the last moment, and in which of alignment.READINGS; None if
-    the model has no attention."""
+    """Find the cross-attention head that aligns best at the last moment, and in which
+    of alignment.READINGS; None if the model has no attention."""
     last = moments.errors[-1]
     if not last.size:
         return None
@@ -21,7 +22,8 @@ def followed(moments: Moments) -> tuple[Head, str] | None:
 
 
 def better_reading(moments: Moments, head: Head) -> str:
-    """Name the reading in which a head of the cross-attention aligns better at the last moment."""
+    """Name the reading in which a head of the cross-attention aligns better at the last
+    moment."""
     return READINGS[
         int(np.argmin(moments.errors[-1, :, head.layer - 1, head.head - 1]))
     ]
@@ -38,8 +40,8 @@ def error_course(moments: Moments, head: Head, reading: str) -> list[float]:
 
 
 def trace_at(course: Course, moment: int) -> Trace:
-    """Make the trace of the pass over a sentence and its reference at a moment, from 0. Log-probabilities and norms are
-    not recorded, and are 0."""
+    """Make the trace of the pass over a sentence and its reference at a moment, from 0.
+    Log-probabilities and norms are not recorded, and are 0."""
     arrays: dict[str, Any] = {}
     for stack, sides in SIDES.items():
         asks, seen = (len(getattr(course, side)) for side in sides)

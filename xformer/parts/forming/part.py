@@ -1,4 +1,5 @@
-"""Part of the Training tab: moments of a training run, through which translations and attention maps come to be."""
+"""Part of the Training tab: moments of a training run, through which translations and
+attention maps come to be."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -119,8 +120,9 @@ def build(part: Layout) -> None:
 def recorded(
     models: ModelPool, name: str, language: Language
 ) -> tuple[Moments, str, Moment | None]:
-    """Return the moments of a generation, the name and identity of its model, and the moment whose weights were kept
-    where it is known; raises UserError where there are none."""
+    """Return the moments of a generation, the name and identity of its model, and the
+    moment whose weights were kept where it is known; raises UserError where there are
+    none."""
     if name not in models.names:
         raise UserError(Message.of("form_missing", name=name))
     with generation(models, name) as service:
@@ -169,9 +171,11 @@ def draw(
     drawn: str = "",
     other_stack: bool = False,
 ) -> dict[str, Any]:
-    """Draw a moment of a training run: the translation then, all maps of a stack, one of its heads, and its error.
+    """Draw a moment of a training run: the translation then, all maps of a stack, one
+    of its heads, and its error.
 
-    drawn: the model whose moments and sentences the controls offer already, so that nothing is set while it is moved.
+    drawn: the model whose moments and sentences the controls offer already, so that
+    nothing is set while it is moved.
     """
     moments, identity, kept = recorded(models, form_model, language)
     count = len(moments.moments)
@@ -237,8 +241,8 @@ def _head(
     place: tuple[int, int],
     shape: tuple[int, ...],
 ) -> Head | None:
-    """The head that is looked at: the chosen one where the stack has it, else the best of the cross-attention, else the
-    first; None where the stack has none."""
+    """The head that is looked at: the chosen one where the stack has it, else the best
+    of the cross-attention, else the first; None where the stack has none."""
     layers, heads = shape
     if not layers:
         return None

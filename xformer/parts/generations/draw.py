@@ -1,4 +1,5 @@
-"""Compare the generations of translators: a sentence, their curves and scores, and what their layers cost."""
+"""Compare the generations of translators: a sentence, their curves and scores, and what
+their layers cost."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,8 @@ from xformer.strings import ENGLISH, Language
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
 # of a curve: what dev gave, its mode
 SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}
-# Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm and pre-norm (docs/TRAINING.md).
+# Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm
+# and pre-norm (docs/TRAINING.md).
 LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
 WARM = 3  # timed translations of the sentence, after one to warm up
 
@@ -64,7 +66,8 @@ class Answer:
 def translations(
     answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH
 ) -> str:
-    """Tabulate every generation's translation; HTML. waiting: names of the generations that still translate."""
+    """Tabulate every generation's translation; HTML. waiting: names of the generations
+    that still translate."""
     return fill(
         "generations.translations",
         language,
@@ -75,7 +78,8 @@ def translations(
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
-    """Tabulate size, training and scores; HTML. A note below names histories that cannot be read."""
+    """Tabulate size, training and scores; HTML. A note below names histories that
+    cannot be read."""
     rows = []
     sets = list(dict.fromkeys(name for one in found for name in one.scores))
     names = [
@@ -118,7 +122,8 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 
 
 def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
-    """Tabulate what the lecture trained its two transformers with beside what these were trained with; HTML."""
+    """Tabulate what the lecture trained its two transformers with beside what these
+    were trained with; HTML."""
     return fill(
         "generations.trained",
         language,
@@ -127,7 +132,8 @@ def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 
 
 def _seeds(one: Generation, language: Language) -> str:
-    """Say what the runs of a generation that differ in the seed alone reached at their end; empty if there is one."""
+    """Say what the runs of a generation that differ in the seed alone reached at their
+    end; empty if there is one."""
     scores = [
         seed.get("bleu") for seed in one.metrics.get("study", {}).get("seeds", ())
     ]
@@ -140,7 +146,8 @@ def _seeds(one: Generation, language: Language) -> str:
 
 
 def _early(one: Generation, language: Language) -> str:
-    """Say from which moment the weights are, if not from the end of the training; else empty."""
+    """Say from which moment the weights are, if not from the end of the training; else
+    empty."""
     if (
         one.kept is None
         or one.history is None
@@ -160,7 +167,8 @@ def _early(one: Generation, language: Language) -> str:
 def lengths(
     found: Sequence[Generation], language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot BLEU by the length of the sentences, a line a generation; None if it was not measured."""
+    """Plot BLEU by the length of the sentences, a line a generation; None if it was not
+    measured."""
     say = language.say
     measured = [one for one in found if one.lengths]
     if not measured:
@@ -202,7 +210,8 @@ def lengths(
 def curves(
     found: Sequence[Generation], curve: str, language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot one of CURVES over the number of target pieces seen in training; None if there is no history."""
+    """Plot one of CURVES over the number of target pieces seen in training; None if
+    there is no history."""
     say = language.say
     data = []
     for one in found:
@@ -254,10 +263,12 @@ def curves(
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
-    """Tabulate the cost of three kinds of layers for a sequence of `pieces`: table 1 of Vaswani et al.; HTML.
+    """Tabulate the cost of three kinds of layers for a sequence of `pieces`: table 1 of
+    Vaswani et al.; HTML.
 
-    The path through convolutions is the path through a stack of them: n/k, or log_k n if dilated. The last column
-    counts all products of a GRU, of the convolution, and of self-attention with its four projections.
+    The path through convolutions is the path through a stack of them: n/k, or log_k n
+    if dilated. The last column counts all products of a GRU, of the convolution, and of
+    self-attention with its four projections.
     """
     n = pieces
     d = width
@@ -311,7 +322,8 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
 
 
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
-    """Plot how long two GRUs and attention take to read sequences, both axes logarithmic."""
+    """Plot how long two GRUs and attention take to read sequences, both axes
+    logarithmic."""
     say = language.say
     pieces = [one.pieces for one in measured]
     data = [
@@ -344,7 +356,8 @@ def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Fi
 def times_said(
     measured: Sequence[LayerTimes], width: int, language: Language = ENGLISH
 ) -> str:
-    """Say how the layers compare for the longest sequence. width: of the layers. HTML."""
+    """Say how the layers compare for the longest sequence. width: of the layers.
+    HTML."""
     last = measured[-1]
     return paragraph(
         language,

@@ -1,4 +1,5 @@
-"""Part of the Training tab: the page's sentence through four generations of translators, their scores and costs."""
+"""Part of the Training tab: the page's sentence through four generations of
+translators, their scores and costs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -116,7 +117,8 @@ def compare(
     translation: Translation,
     compared: Translation | None,
 ) -> Iterator[dict[str, Any]]:
-    """Translate the page's sentence with every generation at hand, one after the other, and show where each looks."""
+    """Translate the page's sentence with every generation at hand, one after the other,
+    and show where each looks."""
     said = {
         "problem": notice(
             [language.say("gen_spanish")]
@@ -171,7 +173,8 @@ def compare(
 def _map(
     service: TranslationService, name: str, trace: Trace, language: Language
 ) -> dict[str, Any]:
-    """Draw the map of the head that aligns best, where a model has one, by words, with its error in the title."""
+    """Draw the map of the head that aligns best, where a model has one, by words, with
+    its error in the title."""
     if name not in WITH_MAPS or not service.info.layers("cross"):
         return {}
     head = service.best_head
@@ -208,7 +211,8 @@ def draw(
     found: list[Generation] | None,
     gen_curve: str,
 ) -> dict[str, Any]:
-    """Draw what was measured of the generations at hand: their scores once, and the curve that is chosen."""
+    """Draw what was measured of the generations at hand: their scores once, and the
+    curve that is chosen."""
     if found is not None:
         return {"curves": figure(figures.curves(found, gen_curve, language))}
     found = []
@@ -253,7 +257,8 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
 
 
 def _scores(service: TranslationService) -> dict[str, float]:
-    """Return BLEU on sets of sentences as they stand, where `evaluate translation --save` measured it."""
+    """Return BLEU on sets of sentences as they stand, where `evaluate translation
+    --save` measured it."""
     scores = service.metrics.get("scores")
     return {
         str(one.get("set")): float(one["bleu"])
@@ -268,7 +273,8 @@ def _scores(service: TranslationService) -> dict[str, float]:
 def measure(
     study: StudyService, language: Language, *, measured: bool | None
 ) -> dict[str, Any]:
-    """Measure once, on this machine, how long a recurrent layer and one of attention read."""
+    """Measure once, on this machine, how long a recurrent layer and one of attention
+    read."""
     if measured:
         return {}
     times = study.layer_times()

@@ -1,4 +1,5 @@
-"""A classifier's verdict on a text and the reasons for it: HTML, all text escaped, and two plotly figures."""
+"""A classifier's verdict on a text and the reasons for it: HTML, all text escaped, and
+two plotly figures."""
 
 import difflib
 import math
@@ -39,7 +40,8 @@ TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 @dataclass(frozen=True)
 class View:
-    """Whose shares of attention to show beside the effects: the pooling's or those of one head."""
+    """Whose shares of attention to show beside the effects: the pooling's or those of
+    one head."""
 
     kind: str = "pooling"  # of VIEWS
     layer: int = 1  # from 1
@@ -53,7 +55,8 @@ class View:
 
     @property
     def place(self) -> dict[str, int]:
-        """Layer and head as values for a text that names them; empty for the pooling."""
+        """Layer and head as values for a text that names them; empty for the
+        pooling."""
         return {"layer": self.layer, "head": self.head} if self.kind == "head" else {}
 
 
@@ -108,7 +111,8 @@ def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
 def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
     """Show a text with the effect of each word on the verdict.
 
-    Words that speak for the label are orange with a solid line, words against it blue with a dashed line.
+    Words that speak for the label are orange with a solid line, words against it blue
+    with a dashed line.
     """
     return fill(
         "sentiment.effects",
@@ -120,12 +124,14 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
 
 
 def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
-    """Colour and underline the words of a text by their effects; at `reach` nats the colour is strongest."""
+    """Colour and underline the words of a text by their effects; at `reach` nats the
+    colour is strongest."""
     return fill("sentiment.marked", language, attribution=attribution, reach=reach)
 
 
 def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
-    """Show a text with the share of attention of each word, and how far that agrees with the effects."""
+    """Show a text with the share of attention of each word, and how far that agrees
+    with the effects."""
     shares = view.of(attribution)
     is_maximum = view.kind == "pooling" and attribution.pooled == "max"
     return fill(
@@ -166,7 +172,8 @@ def most_seen(
 def agreement(
     attribution: Attribution, view: View, language: Language = ENGLISH
 ) -> str:
-    """Say how well the sizes of the effects agree with the shares of attention, by rank correlation."""
+    """Say how well the sizes of the effects agree with the shares of attention, by rank
+    correlation."""
     value = rank_correlation(np.abs(attribution.effect), view.of(attribution))
     if value is None:
         return language.say("review_agree_none")
@@ -182,10 +189,11 @@ def agreement(
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Spearman's rank correlation of two rows of values (n,), from -1 (opposite order) to 1 (the same order).
+    """Spearman's rank correlation of two rows of values (n,), from -1 (opposite order)
+    to 1 (the same order).
 
-    It is Pearson's correlation of the ranks. None if it is not defined: fewer than three values, or one side all
-    equal.
+    It is Pearson's correlation of the ranks. None if it is not defined: fewer than
+    three values, or one side all equal.
     """
     a, b = (ranks(values) - (len(values) + 1) / 2 for values in (first, second))
     size = float(np.sqrt((a @ a) * (b @ b)))
@@ -193,7 +201,8 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks (n,) of values (n,), from 1 for the least; equal values share the mean of their ranks."""
+    """Ranks (n,) of values (n,), from 1 for the least; equal values share the mean of
+    their ranks."""
     ordered = np.sort(values)
     return (
         np.searchsorted(ordered, values, "left")
@@ -229,7 +238,8 @@ def strongest(
 
 
 def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
-    """Say how far an edit of a text has moved the verdict, and mark the changes; "" if the new text is no edit."""
+    """Say how far an edit of a text has moved the verdict, and mark the changes; "" if
+    the new text is no edit."""
     matcher = difflib.SequenceMatcher(
         a=before.text.split(), b=after.text.split(), autojunk=False
     )
@@ -257,9 +267,11 @@ def pair(
     every: int,
     language: Language = ENGLISH,
 ) -> str:
-    """Show the model's verdicts on a minimal pair, with the effects of both texts on one scale.
+    """Show the model's verdicts on a minimal pair, with the effects of both texts on
+    one scale.
 
-    look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
+    look: what to look at in the pair. right: how many of the `every` texts of all pairs
+    are judged right.
     """
     sides = [
         (
@@ -282,7 +294,8 @@ def pair(
 
 
 def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
-    """Plot the share of right labels by confidence (Guo et al. 2017); the larger a point, the more texts."""
+    """Plot the share of right labels by confidence (Guo et al. 2017); the larger a
+    point, the more texts."""
     say = language.say
     bins = calibration.bins
     confidence = [100 * one.confidence for one in bins]
@@ -332,7 +345,8 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
 
 
 def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> str:
-    """Explain the calibration diagram, with the expected calibration error before and after; HTML."""
+    """Explain the calibration diagram, with the expected calibration error before and
+    after; HTML."""
     return paragraph(
         language,
         "calibration_text",
@@ -345,7 +359,8 @@ def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> 
 
 
 def calibration_found(calibration: Calibration, language: Language = ENGLISH) -> str:
-    """Say how often the model is right where it is surest: at the last point of the diagram; HTML."""
+    """Say how often the model is right where it is surest: at the last point of the
+    diagram; HTML."""
     if not calibration.bins:
         return ""
     surest = max(calibration.bins, key=lambda one: one.confidence)
@@ -359,8 +374,9 @@ def calibration_found(calibration: Calibration, language: Language = ENGLISH) ->
 
 
 def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Figure:
-    """Plot accuracy by the share of the labels: of each way to learn, which stand side by side, the mean of the seeds
-    with a bar from the lowest to the highest, and each seed."""
+    """Plot accuracy by the share of the labels: of each way to learn, which stand side
+    by side, the mean of the seeds with a bar from the lowest to the highest, and each
+    seed."""
     say = language.say
     curves = []
     points = []
@@ -435,8 +451,8 @@ def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Fig
 
 
 def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> str:
-    """Tabulate what each way to learn is, and what it reaches; and by how much one is ahead of another, seed by seed;
-    HTML."""
+    """Tabulate what each way to learn is, and what it reaches; and by how much one is
+    ahead of another, seed by seed; HTML."""
     # mean variance of a text
     spread = sum(one.accuracy * (1 - one.accuracy) for one in study.runs) / len(
         study.runs
@@ -451,7 +467,8 @@ def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> s
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
-    """Say what the table of poolings can show, and how much is chance if the number of texts is known; HTML."""
+    """Say what the table of poolings can show, and how much is chance if the number of
+    texts is known; HTML."""
     said = language.html("poolings_text")
     texts = scores[0].texts
     if texts:

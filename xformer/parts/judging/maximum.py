@@ -1,4 +1,5 @@
-"""What a pooling by maximum keeps of a text: which word gives each dimension, and what that adds to the verdict."""
+"""What a pooling by maximum keeps of a text: which word gives each dimension, and what
+that adds to the verdict."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,13 +25,15 @@ FRAME = "#dc2626"
 
 
 def columns(found: Maximum) -> np.ndarray:
-    """The dimensions that are drawn, by their weight: from the most against the label to the most for it."""
+    """The dimensions that are drawn, by their weight: from the most against the label
+    to the most for it."""
     drawn = np.argsort(-np.abs(found.adds), kind="stable")[:DIMENSIONS]
     return drawn[np.argsort(found.weights[drawn], kind="stable")]
 
 
 def rows(found: Maximum) -> list[int]:
-    """The words that are drawn, in order: all words of a short text, else the words that give the most dimensions."""
+    """The words that are drawn, in order: all words of a short text, else the words
+    that give the most dimensions."""
     if len(found.words) <= ROWS:
         return list(range(len(found.words)))
     gives = np.bincount(found.givers, minlength=len(found.words))
@@ -38,8 +41,8 @@ def rows(found: Maximum) -> list[int]:
 
 
 def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
-    """Plot each word's number in each dimension as a map, the largest of a column framed, and below it as bars what
-    the dimension adds to the log-odds of the label.
+    """Plot each word's number in each dimension as a map, the largest of a column
+    framed, and below it as bars what the dimension adds to the log-odds of the label.
 
     A last row stands for all words that are not drawn, if they give a dimension.
     """
@@ -195,7 +198,8 @@ def explained(
 def table(
     attribution: Attribution, found: Maximum, language: Language = ENGLISH
 ) -> str:
-    """Tabulate the words that give dimensions: which, and what these add, the largest sums first; HTML."""
+    """Tabulate the words that give dimensions: which, and what these add, the largest
+    sums first; HTML."""
     given = {
         word: np.flatnonzero(found.givers == word)
         for word in sorted({*found.givers.tolist()})

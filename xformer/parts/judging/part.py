@@ -1,4 +1,5 @@
-"""A part of the Sentiment tab: a review is judged, every word of it asked what it did, and the text changed."""
+"""A part of the Sentiment tab: a review is judged, every word of it asked what it did,
+and the text changed."""
 
 import json
 import time
@@ -58,8 +59,8 @@ def build(part: Layout) -> None:
         render=False,
         elem_classes="which-reader",
     )
-    # The review that was judged, for the address; "" for the example. The last declared is set first: it must be there
-    # before the classifier's choice is answered.
+    # The review that was judged, for the address; "" for the example. The last declared
+    # is set first: it must be there before the classifier's choice is answered.
     part.hidden("review", Words(), gr.Textbox)
     part.ask = Ask(
         lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab
@@ -187,8 +188,9 @@ def _listen(part: Layout) -> None:
         **part.listener(open_tab, "text", *explained, problem="moves", only_here=True),
         **waits,
     )
-    # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
-    # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
+    # One listener for each picture, whatever changes it: an older answer cannot come
+    # after a newer one. (The input event of gradio's Textbox knows neither the
+    # backspace key nor pasting, nor the keyboard of a phone.)
     judged = part["attribution"].change
     kind = part["kind"]
     gr.on(
@@ -277,7 +279,8 @@ def choose(
     text: str | None,
     progress: Any,
 ) -> dict[str, Any]:
-    """Judge the review again with the classifier that was chosen; that of the address, where the address chose it."""
+    """Judge the review again with the classifier that was chosen; that of the address,
+    where the address chose it."""
     answer: dict[str, Any] = {
         "about": _about(service.info, language),
         "layer": 1,
@@ -291,7 +294,8 @@ def choose(
 def offer(service: ReviewService, language: Language) -> dict[str, Any]:
     """Offer the layers and heads that the chosen classifier has.
 
-    First, `choose` sets both to 1, which all have: Gradio refuses a value that is under way and no more a choice.
+    First, `choose` sets both to 1, which all have: Gradio refuses a value that is under
+    way and no more a choice.
     """
     return {
         "layer": gr.update(choices=numbers(service.info.n_layers)),
@@ -320,7 +324,8 @@ def open_tab(
     text: str,
     progress: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Judge the review in the address, where there is one and nobody has typed; else that in the field. Only once."""
+    """Judge the review in the address, where there is one and nobody has typed; else
+    that in the field. Only once."""
     if attribution is not None:
         yield {"problem": gr.skip()}
         return
@@ -330,8 +335,9 @@ def open_tab(
 def _judge_in_field(
     service: ReviewService, language: Language, text: str, progress: Any
 ) -> Iterator[dict[str, Any]]:
-    """Put a review into the field together with its judgement; without one, where it cannot be judged. What somebody
-    types meanwhile stays, as assets/gradio_answers.js sees to."""
+    """Put a review into the field together with its judgement; without one, where it
+    cannot be judged. What somebody types meanwhile stays, as assets/gradio_answers.js
+    sees to."""
     try:
         yield {"text": text, **judge(service, language, text=text, progress=progress)}
     except Exception:
@@ -346,8 +352,9 @@ def follow(
     attribution: Attribution | None,
     text: str | None,
 ) -> Iterator[dict[str, str]]:
-    """Judge the text as it is now, compare it with the one that is explained, of which it may be an edit, and say that
-    the explanation is not of this text. Nothing is classified while they are the same."""
+    """Judge the text as it is now, compare it with the one that is explained, of which
+    it may be an edit, and say that the explanation is not of this text. Nothing is
+    classified while they are the same."""
     if attribution is None:
         yield {}
         return
@@ -376,7 +383,8 @@ def draw(
     layer: int,
     head: int,
 ) -> dict[str, str]:
-    """Draw where the model looked, beside the effects, and list the words that count most; nothing before a judgement."""
+    """Draw where the model looked, beside the effects, and list the words that count
+    most; nothing before a judgement."""
     if attribution is None:
         return {}
     layers, heads = attribution.heads.shape[:2]
@@ -409,8 +417,8 @@ def _pairs(part: Layout) -> None:
 def read_pair(
     service: ReviewService, language: Language, *, number: int | None
 ) -> dict[str, str]:
-    """Explain both texts of a pair, and count how many of all pairs' texts are judged right; nothing before one is
-    chosen."""
+    """Explain both texts of a pair, and count how many of all pairs' texts are judged
+    right; nothing before one is chosen."""
     if number is None:
         return {}
     pair = PAIRS[int(number)]
@@ -431,8 +439,8 @@ def read_pair(
 
 
 def _quality(part: Layout, reader: ReviewService) -> None:
-    """Lay out what was measured of the classifier that ships, as far as it was: when it was trained, and others by
-    pooling and mask."""
+    """Lay out what was measured of the classifier that ships, as far as it was: when it
+    was trained, and others by pooling and mask."""
     language = part.language
     scores = reader.pooling_scores
     # another one may be chosen above

@@ -1,4 +1,5 @@
-"""Figures of kernel regression: points and the curve through them, the weights as a map, and the bandwidth's errors."""
+"""Figures of kernel regression: points and the curve through them, the weights as a
+map, and the bandwidth's errors."""
 
 from typing import Any
 
@@ -48,7 +49,8 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
 def weights(
     x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH
 ) -> go.Figure:
-    """Plot the weights as a map: a row a query, a column a point, from left to right."""
+    """Plot the weights as a map: a row a query, a column a point, from left to
+    right."""
     say = language.say
     order = np.argsort(x, kind="stable")
     places = np.linspace(*RANGE[0], ROWS)
@@ -66,7 +68,8 @@ def weights(
 def errors(
     x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH
 ) -> go.Figure:
-    """Plot the leave-one-out error against the bandwidth, and the path of a gradient descent on it."""
+    """Plot the leave-one-out error against the bandwidth, and the path of a gradient
+    descent on it."""
     say = language.say
     least, most = kernels.POWERS
     widths = 2.0 ** np.linspace(least + 0.05, most, 80)
@@ -102,7 +105,8 @@ def told(
     descent: Descent | None,
     language: Language = ENGLISH,
 ) -> str:
-    """Say how well the curve predicts points that it has not seen, and where a descent has ended. HTML."""
+    """Say how well the curve predicts points that it has not seen, and where a descent
+    has ended. HTML."""
     said = [
         language.html("kernel_said_nearest")
         if bandwidth == 0

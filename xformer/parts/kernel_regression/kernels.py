@@ -1,6 +1,8 @@
-"""Kernel regression of Nadaraya (1964) and Watson (1964): attention of numbers to numbers, without learnt matrices.
+"""Kernel regression of Nadaraya (1964) and Watson (1964): attention of numbers to
+numbers, without learnt matrices.
 
-n points have x and y (n,); the queries are m places q (m,); weights are (m, n), and each row sums to 1. Numpy only.
+n points have x and y (n,); the queries are m places q (m,); weights are (m, n), and
+each row sums to 1. Numpy only.
 """
 
 import math
@@ -31,7 +33,8 @@ def written(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def read(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read points from a text; `first_points` if it is empty. Raises UserError, which names what is no point."""
+    """Read points from a text; `first_points` if it is empty. Raises UserError, which
+    names what is no point."""
     if not text.strip():
         return first_points()
     points = []
@@ -61,14 +64,16 @@ def read(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def first_points() -> tuple[np.ndarray, np.ndarray]:
-    """Draw x evenly from RANGE, and y = 2 sin(x) + x^0.8 with noise of deviation 0.5: the same points every time."""
+    """Draw x evenly from RANGE, and y = 2 sin(x) + x^0.8 with noise of deviation 0.5:
+    the same points every time."""
     rng = np.random.default_rng(SEED)
     x = np.sort(rng.uniform(*RANGE[0], POINTS)).round(2)
     return x, (2 * np.sin(x) + x**0.8 + 0.5 * rng.standard_normal(POINTS)).round(2)
 
 
 def weights(q: np.ndarray, x: np.ndarray, bandwidth: float) -> np.ndarray:
-    """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 the nearest point has all: hard attention."""
+    """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 the nearest point
+    has all: hard attention."""
     return softmax(
         score("gaussian", q[:, None], x[:, None]),
         HARD if bandwidth == 0 else bandwidth**-2,
@@ -76,7 +81,8 @@ def weights(q: np.ndarray, x: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, float]:
-    """Predict each point from the others; return the mean squared error and its derivative by the bandwidth's log.
+    """Predict each point from the others; return the mean squared error and its
+    derivative by the bandwidth's log.
 
     If a point's own y took part, a bandwidth of 0 would always be best.
     """
@@ -99,7 +105,8 @@ class Descent:
 def descend(
     x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float, float]
 ) -> Descent:
-    """Take STEPS down the gradient of the error of `left_out`. limits: the least and the greatest bandwidth.
+    """Take STEPS down the gradient of the error of `left_out`. limits: the least and
+    the greatest bandwidth.
 
     The error is measured in units of the variance of y, so that RATE suits any points.
     """

@@ -1,4 +1,5 @@
-"""Part of the First principles tab about how attention began: kernel regression through points that one may drag."""
+"""Part of the First principles tab about how attention began: kernel regression through
+points that one may drag."""
 
 import math
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """The training pairs that ship, and those nearest to a text by its words. Numpy only.
 
-Component w of a text's vector is tf(w) · ln((N + 1) / (n(w) + 1)): how often it has a word, and how few of all N pairs,
-n(w), do. How near texts are is the cosine of these (tf-idf: Salton and Buckley 1988, smoothed for words of no pair).
+Component w of a text's vector is tf(w) · ln((N + 1) / (n(w) + 1)): how often it has a
+word, and how few of all N pairs, n(w), do. How near texts are is the cosine of these
+(tf-idf: Salton and Buckley 1988, smoothed for words of no pair).
 """
 
 import lzma
@@ -29,7 +30,8 @@ from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
 from xformer.strings import ASSETS, PACKAGE
 
-# Pairs written for this project, CC0; `research data translation` writes them too. es-en has not learned from the last.
+# Pairs written for this project, CC0; `research data translation` writes them too.
+# es-en has not learned from the last.
 WRITTEN = tuple(
     PACKAGE / "training" / "data" / f"{name}.tsv.xz"
     for name in ("written", "words", "prose", "texts")
@@ -63,7 +65,8 @@ def plain(text: str) -> str:
 
 @cache
 def shipped() -> bytes:
-    """The pairs that ship, one a line. Raises UserError where a file is missing or broken."""
+    """The pairs that ship, one a line. Raises UserError where a file is missing or
+    broken."""
     with refusing(
         (OSError, lzma.LZMAError),
         lambda _: Message.of(
@@ -74,13 +77,15 @@ def shipped() -> bytes:
 
 
 def known(side: int) -> memoryview:
-    """Those of `shipped` that the model which reads this side has learned from, not copied."""
+    """Those of `shipped` that the model which reads this side has learned from, not
+    copied."""
     pairs = memoryview(shipped())
     return pairs[: -len(lzma.decompress(WRITTEN[-1].read_bytes()))] if side else pairs
 
 
 class Index:
-    """One side of N pairs as rows of words, each word with its share of the row's vector of length 1."""
+    """One side of N pairs as rows of words, each word with its share of the row's
+    vector of length 1."""
 
     def __init__(
         self,
@@ -88,7 +93,8 @@ class Index:
         side: int,
         tell: Callable[[int, int], object] = lambda done, of: None,
     ) -> None:
-        """pairs: as `shipped`. tell: told after each block of the pairs that are read, and of all."""
+        """pairs: as `shipped`. tell: told after each block of the pairs that are read,
+        and of all."""
         self.pairs = pairs
         self.side = side
         self.ends = np.flatnonzero(np.frombuffer(pairs, np.uint8) == ord("\n")) + 1
@@ -181,7 +187,8 @@ class Index:
 
 
 def nearest_pairs(service: Any, asked: NearestPairs, tell: Progress | None) -> Learned:
-    """Answer `results.NearestPairs`. Raises UserError for a model of other languages."""
+    """Answer `results.NearestPairs`. Raises UserError for a model of other
+    languages."""
     if (side := SIDES.get((service.info.source, service.info.target))) is None:
         raise UserError(Message.of("learned_language", model=service.info.name))
     none = list[MemoryScore]()

@@ -1,4 +1,5 @@
-"""The training pairs nearest to a sentence, how often its words were met, and how likely seen and unseen pairs are."""
+"""The training pairs nearest to a sentence, how often its words were met, and how
+likely seen and unseen pairs are."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from xformer.strings import ENGLISH, Language
 
 # pairs that these learned from and that do not ship: checkpoints/en-es/README.md
 OTHER = 103_059 + 167_812
-# Pairs with a side that a model wrote, as the cards have them: translations of Tatoeba's sentences, then of others.
+# Pairs with a side that a model wrote, as the cards have them: translations of
+# Tatoeba's sentences, then of others.
 MADE = {
     "en_es": 104_101 + 121_941,
     "es_en": 104_101 + 136_547 + 81_800,
@@ -22,7 +24,8 @@ LARGE = ("en-es", "es-en")
 
 
 def shared(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """Cut a text into words and what stands between them, each with whether it is among the `plain` words."""
+    """Cut a text into words and what stands between them, each with whether it is among
+    the `plain` words."""
     return [
         (part, plain(part) in words) for part in re.split(f"({WORD.pattern})", text)
     ]
@@ -35,7 +38,8 @@ def table(
     scored: tuple[float, float] | None,
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate what was found; HTML. scored: log-probabilities a piece of the nearest pair's target and the model's."""
+    """Tabulate what was found; HTML. scored: log-probabilities a piece of the nearest
+    pair's target and the model's."""
     words = [plain(word) for word, _ in found.words]
     scores = sorted(found.scores, key=lambda one: not one.seen)
     rows = [

@@ -1,4 +1,5 @@
-"""Part of the Training tab: the training pairs nearest to the page's sentence, and how likely they are beside it."""
+"""Part of the Training tab: the training pairs nearest to the page's sentence, and how
+likely they are beside it."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -46,7 +47,8 @@ def run(
     shown: Translation | None,
     progress: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Find the pairs nearest to the page's sentence, then score the nearest; once a translation, where it is seen."""
+    """Find the pairs nearest to the page's sentence, then score the nearest; once a
+    translation, where it is seen."""
     if part != ID or shown is translation:
         yield {}
         return

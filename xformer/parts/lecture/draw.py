@@ -1,4 +1,5 @@
-"""The lecture's sentences as a table: the translations of its transformer, and those of a model here. HTML."""
+"""The lecture's sentences as a table: the translations of its transformer, and those of
+a model here. HTML."""
 
 import re
 from collections.abc import Sequence
@@ -11,15 +12,17 @@ from xformer.figures.templates import fill
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
-# English, reference, the lecture's answer, its authors' verdict; and the English for which the training pairs that ship
-# have the same Spanish, if they do; and a word of it that sentences were written for, if there is one.
+# English, reference, the lecture's answer, its authors' verdict; and the English for
+# which the training pairs that ship have the same Spanish, if they do; and a word of it
+# that sentences were written for, if there is one.
 FILE = ASSETS / "lecture20.tsv"
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the lecture, without capitals and punctuation, and its transformer's translation."""
+    """A sentence of the lecture, without capitals and punctuation, and its
+    transformer's translation."""
 
     english: str
     reference: str
@@ -58,7 +61,8 @@ def bare(text: str) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's translation of a sentence, and BLEU of the lecture's translation and of this one, both `bare`."""
+    """A model's translation of a sentence, and BLEU of the lecture's translation and of
+    this one, both `bare`."""
 
     text: str
     theirs: Bleu
@@ -71,7 +75,8 @@ def table(
     model: str,
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate the sentences, with differences from the reference marked. answers: None before they are computed.
+    """Tabulate the sentences, with differences from the reference marked. answers: None
+    before they are computed.
 
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
     """
@@ -92,7 +97,8 @@ def table(
 
 
 def _marked(text: str, reference: str) -> list[tuple[str, bool]]:
-    """The words of a text, each with whether the reference has it in that place; capitals and punctuation are ignored."""
+    """The words of a text, each with whether the reference has it in that place;
+    capitals and punctuation are ignored."""
     words = text.split()
     places = aligned([bare(word) for word in words], reference.split())
     same = {one.first for one in places if one.same}
@@ -106,7 +112,8 @@ def summary(
     model: str,
     language: Language = ENGLISH,
 ) -> list[str]:
-    """Compare both over all sentences. theirs, own: corpus BLEU, which is not the mean of the sentences' scores."""
+    """Compare both over all sentences. theirs, own: corpus BLEU, which is not the mean
+    of the sentences' scores."""
 
     def mean(scored: Sequence[Bleu]) -> str:
         return f"{sum(parts.smoothed for parts in scored) / len(scored):.1f}"

@@ -1,4 +1,5 @@
-"""Part of the Compare tab with the lecture's sentences: what its transformer said, and what this model says now."""
+"""Part of the Compare tab with the lecture's sentences: what its transformer said, and
+what this model says now."""
 
 from collections.abc import Iterator
 from html import escape
@@ -50,7 +51,8 @@ def run(
     done: bool,
     progress: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Translate the lecture's sentences in one batch, and score them; once a page, where this part is shown."""
+    """Translate the lecture's sentences in one batch, and score them; once a page,
+    where this part is shown."""
     if part != ID or done:
         yield {}
         return

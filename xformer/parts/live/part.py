@@ -38,7 +38,8 @@ FOLDS = (("settings", "live_more"),)
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.00003", "0.0003", "0.001", "0.003", "0.01", "0.03")
 FEW = ("0", "30", "300")  # examples to learn from; 0: new ones without end
-# What to try, in pairs of which one breaks and the other does not; what they showed is in docs/TRAINING.md.
+# What to try, in pairs of which one breaks and the other does not; what they showed is
+# in docs/TRAINING.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "pre": {"live_layers": 6},
     "post": {"live_order": "post", "live_layers": 6},
@@ -232,7 +233,8 @@ def settings_of(values: dict[str, Any]) -> RunSettings:
 
 
 def _whole(value: Any) -> Any:
-    """A number without a fraction as a whole one; anything else as it is, for the service to refuse."""
+    """A number without a fraction as a whole one; anything else as it is, for the
+    service to refuse."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -243,7 +245,8 @@ def plan(
     runs: Sequence[TrainingCourse],
     **values: Any,
 ) -> dict[str, Any]:
-    """Draw the learning rate of the run that the controls ask for: nothing that a run draws meanwhile."""
+    """Draw the learning rate of the run that the controls ask for: nothing that a run
+    draws meanwhile."""
     return {
         "pace": figure(
             figures.pace(runs, study.schedule(settings_of(values)), language)

@@ -1,4 +1,5 @@
-"""The map of meanings: made once for a stack and a number of sentences, and kept while the model is loaded."""
+"""The map of meanings: made once for a stack and a number of sentences, and kept while
+the model is loaded."""
 
 from typing import Any
 

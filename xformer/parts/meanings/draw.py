@@ -1,4 +1,5 @@
-"""The payload of meanings.js: a map of words by their states, and what another order of them changes."""
+"""The payload of meanings.js: a map of words by their states, and what another order of
+them changes."""
 
 import base64
 from collections.abc import Sequence
@@ -21,10 +22,11 @@ def payload(
     counts: Sequence[int],
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Pack a map. Each sentence is a text with a tab before each word and a line feed before each sign; the plane is
-    16-bit numbers, x and y of each word on one scale.
+    """Pack a map. Each sentence is a text with a tab before each word and a line feed
+    before each sign; the plane is 16-bit numbers, x and y of each word on one scale.
 
-    order: as `results.Reverse` answers. states, counts: stacks with a layer, and numbers of sentences, to choose from.
+    order: as `results.Reverse` answers. states, counts: stacks with a layer, and
+    numbers of sentences, to choose from.
     """
     words = set(map(tuple, found.places.tolist()))
     blanks = str.maketrans("\t\n", "  ")

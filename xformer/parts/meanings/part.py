@@ -1,4 +1,5 @@
-"""Part of the Model tab: a map of words by their states after each layer, and what another order of them changes."""
+"""Part of the Model tab: a map of words by their states after each layer, and what
+another order of them changes."""
 
 from dataclasses import replace
 from typing import Any
@@ -71,7 +72,8 @@ def build(part: Layout) -> None:
 
 
 def state_of(service: TranslationService, _: Values) -> OneOf:
-    """The states that may be mapped, by stack and layer; at first those after the encoder's last."""
+    """The states that may be mapped, by stack and layer; at first those after the
+    encoder's last."""
     stacks = {
         "encoder": service.info.n_layers,
         "decoder": service.info.n_decoder_layers,
@@ -132,7 +134,8 @@ def read(
     asked: MapMeanings,
     progress: Any,
 ) -> dict[str, Any]:
-    """Have the model read the sentences of the map, where it has not, and show how far it is."""
+    """Have the model read the sentences of the map, where it has not, and show how far
+    it is."""
     service.ask(asked, lambda done, of: progress((done, of)))
     return {}
 

@@ -1,4 +1,5 @@
-"""How far each piece reaches in an encoder: derivatives of states by inputs (Pascanu et al. 2013, equation 5)."""
+"""How far each piece reaches in an encoder: derivatives of states by inputs (Pascanu et
+al. 2013, equation 5)."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,10 +22,12 @@ def reach(
     pause: Callable[[], None] = lambda: None,
     directions: int = 0,
 ) -> Reach:
-    """Answer `results.MeasureReach` for a source with its EOS. Raises UserError if it has too many pieces.
+    """Answer `results.MeasureReach` for a source with its EOS. Raises UserError if it
+    has too many pieces.
 
-    With J the derivative (D, D) of a state by an input vector and V (D, r) the first r columns of a random orthogonal
-    matrix, D / r ‖Vᵀ J‖² is ‖J‖² on average, and exactly if r = D. directions: r; 0: as many as time allows.
+    With J the derivative (D, D) of a state by an input vector and V (D, r) the first r
+    columns of a random orthogonal matrix, D / r ‖Vᵀ J‖² is ‖J‖² on average, and exactly
+    if r = D. directions: r; 0: as many as time allows.
     """
     count = len(source)
     width = model.config.d_model

@@ -1,4 +1,5 @@
-"""The path between two pieces through layers of four kinds, and how far each piece reaches in trained encoders."""
+"""The path between two pieces through layers of four kinds, and how far each piece
+reaches in trained encoders."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,12 +18,15 @@ NETWORKS = ("recurrence", "convolution", "dilated", "self_attention")
 def network(
     name: str, count: int, kernel: int, first: int, last: int
 ) -> dict[str, Any]:
-    """Lay out the layers of one of NETWORKS, and find a shortest path from the input at `first` to a state at `last`.
+    """Lay out the layers of one of NETWORKS, and find a shortest path from the input at
+    `first` to a state at `last`.
 
-    feeds: from the input up, how far before it each layer reads in the one below: a convolution its own place and the
-    kernel - 1 before it; a dilated one `kernel` times as far apart as that below (van den Oord et al., "WaveNet",
-    2016); until the last of `count` places sees the first. A recurrent state also reads the one before it. route: the
-    nodes on the path as (layer, place); an input's layer is 0.
+    feeds: from the input up, how far before it each layer reads in the one below: a
+    convolution its own place and the kernel - 1 before it; a dilated one `kernel` times
+    as far apart as that below (van den Oord et al., "WaveNet",
+    2016); until the last of `count` places sees the first. A recurrent state also reads
+    the one before it. route: the nodes on the path as (layer, place); an input's layer
+    is 0.
     """
     layers = {"recurrence": [[0]], "self_attention": [[*range(1 - count, count)]]}.get(
         name, []
@@ -49,7 +53,8 @@ def network(
 
 
 def left(reach: Reach) -> dict[str, Any]:
-    """What is left of each derivative, (n, n) without </s>, and on average at each distance, of that at distance 0."""
+    """What is left of each derivative, (n, n) without </s>, and on average at each
+    distance, of that at distance 0."""
     norms = reach.norms[:-1, :-1].astype(float) / reach.norms.diagonal()[:-1].mean()
     means = [
         float(norms.diagonal(away).mean() + norms.diagonal(-away).mean()) / 2
@@ -65,7 +70,8 @@ def payload(
     kernel: int,
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Give path.js the layers, the path between two pieces (indices), and what was found of each generation."""
+    """Give path.js the layers, the path between two pieces (indices), and what was
+    found of each generation."""
     models = [
         {
             "name": label(name, language),
@@ -94,7 +100,8 @@ def payload(
 def curves(
     found: Mapping[str, Any], distance: int, language: Language = ENGLISH
 ) -> go.Figure | None:
-    """Plot what is left on average by distance, a line a model, with a mark at that of the chosen pieces."""
+    """Plot what is left on average by distance, a line a model, with a mark at that of
+    the chosen pieces."""
     known = {
         name: left(reach)["means"]
         for name, reach in found.items()

@@ -1,4 +1,5 @@
-"""Part of the Training tab: the path between two words of the sentence, drawn by kind of layer, and measured."""
+"""Part of the Training tab: the path between two words of the sentence, drawn by kind
+of layer, and measured."""
 
 from typing import Any
 
@@ -72,7 +73,8 @@ def measure(
     translation: Translation,
     measured: Measured | None,
 ) -> Any:
-    """Measure how far the pieces of the page's sentence reach in each generation at hand, one after the other."""
+    """Measure how far the pieces of the page's sentence reach in each generation at
+    hand, one after the other."""
     text = translation.source
     names = at_hand(models)
     if measured and measured[0] == text and None not in measured[2].values():
@@ -107,7 +109,8 @@ def draw(
     path_from: int | None,
     path_to: int | None,
 ) -> dict[str, Any]:
-    """Draw the path between the pieces that are chosen; from the first to the last with a letter if none are."""
+    """Draw the path between the pieces that are chosen; from the first to the last with
+    a letter if none are."""
     _, pieces, found = measured or ("", (), {})
     # all have these
     pieces = next(

@@ -1,7 +1,8 @@
-"""Figures of sinusoidal positions: the table of Vaswani et al. (2017, section 3.5), its properties and its effects.
+"""Figures of sinusoidal positions: the table of Vaswani et al. (2017, section 3.5), its
+properties and its effects.
 
-Tables are (length, d_model) as `explain.positions.table` makes them; pair i is dimension 2i, a sine, and 2i + 1, a
-cosine.
+Tables are (length, d_model) as `explain.positions.table` makes them; pair i is
+dimension 2i, a sine, and 2i + 1, a cosine.
 """
 
 import math
@@ -49,17 +50,20 @@ def heading(name: str, language: Language = ENGLISH) -> str:
 
 
 def value_of(position: str, dimension: int, d_model: int, base: float) -> str:
-    """Write the formula of one number of the table, with `position` as given and all else in numbers."""
+    """Write the formula of one number of the table, with `position` as given and all
+    else in numbers."""
     function = "cos" if dimension % 2 else "sin"
     return f"{function}({position} / {base:g}^({dimension // 2 * 2}/{d_model}))"
 
 
 def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Figure:
-    """Plot the table as a heatmap: a row a position, a column a dimension; hovering shows the formula in numbers."""
+    """Plot the table as a heatmap: a row a position, a column a dimension; hovering
+    shows the formula in numbers."""
     say = language.say
     length, d_model = rows.shape
     even = np.arange(d_model) % 2 == 0
-    # Two heatmaps, each with gaps at the other's columns, since sine and cosine have different formulas.
+    # Two heatmaps, each with gaps at the other's columns, since sine and cosine have
+    # different formulas.
     maps = [
         go.Heatmap(
             name=name,
@@ -122,7 +126,8 @@ def curves(
 def wavelengths(
     d_model: int, bases: Sequence[float], length: int, language: Language = ENGLISH
 ) -> go.Figure:
-    """Plot the wavelength of each pair of dimensions for several bases; a line across marks the table's length."""
+    """Plot the wavelength of each pair of dimensions for several bases; a line across
+    marks the table's length."""
     say = language.say
     exponents = np.arange(0, d_model, 2)
     lines = [
@@ -161,7 +166,8 @@ def wavelengths(
 def distances(
     tables: Mapping[float, np.ndarray], language: Language = ENGLISH
 ) -> go.Figure:
-    """Plot the dot product of two positions against their distance, for the tables of several bases."""
+    """Plot the dot product of two positions against their distance, for the tables of
+    several bases."""
     say = language.say
     hover = (
         say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}")
@@ -186,7 +192,8 @@ def distances(
 
 
 def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> str:
-    """Tabulate for each base which positions are hard to tell apart: neighbours, or positions far away. HTML."""
+    """Tabulate for each base which positions are hard to tell apart: neighbours, or
+    positions far away. HTML."""
     rows = []
     for base, table_of_base in tables.items():
         d_model = table_of_base.shape[1]
@@ -206,7 +213,8 @@ def rotation(
     base: float,
     language: Language = ENGLISH,
 ) -> go.Figure:
-    """Plot the circle of a pair of dimensions, and the turn from `position` to the position `steps` further on."""
+    """Plot the circle of a pair of dimensions, and the turn from `position` to the
+    position `steps` further on."""
     say = language.say
     sines = rows[:, 2 * pair]
     cosines = rows[:, 2 * pair + 1]
@@ -287,7 +295,8 @@ def rotation(
 def checked(
     rows: np.ndarray, pair: int, steps: int, base: float, language: Language = ENGLISH
 ) -> str:
-    """Show the matrix of the turn, and its largest error anywhere in the table; HTML."""
+    """Show the matrix of the turn, and its largest error anywhere in the table;
+    HTML."""
     return fill(
         "positions.checked",
         language,
@@ -304,7 +313,8 @@ def confusion(
     d_model: int,
     language: Language = ENGLISH,
 ) -> go.Figure:
-    """Plot the share of positions that are mistaken for another one against the noise, for several bases."""
+    """Plot the share of positions that are mistaken for another one against the noise,
+    for several bases."""
     say = language.say
     hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + END
     lines = [
@@ -322,7 +332,8 @@ def confusion(
 
 
 def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
-    """Plot embeddings, positions and their sum, one above the other on one scale: a row a piece."""
+    """Plot embeddings, positions and their sum, one above the other on one scale: a row
+    a piece."""
     say = language.say
     parts = {
         "embeddings": embedded.embeddings,
@@ -378,7 +389,8 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
 
 
 def beside(embedded: Embedded, language: Language = ENGLISH) -> str:
-    """Say how large the positions are beside the embeddings, as `sentence` shows both; HTML."""
+    """Say how large the positions are beside the embeddings, as `sentence` shows both;
+    HTML."""
     words, places = (_rms(part) for part in (embedded.embeddings, embedded.positions))
     return paragraph(
         language,
@@ -394,7 +406,8 @@ def _rms(part: np.ndarray) -> float:
 
 
 def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
-    """Compare a translation with the one made under changed positions: both texts, and every piece's log-probability.
+    """Compare a translation with the one made under changed positions: both texts, and
+    every piece's log-probability.
 
     old: the text of the translation before the change.
     """
@@ -436,7 +449,8 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
-    """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known."""
+    """Plot BLEU and chrF by sentence length, and below them the number of training
+    sentences, if known."""
     say = language.say
     places = list(range(len(scores)))
     known = any(score.training for score in scores)
@@ -493,7 +507,8 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
 
 
 def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
-    """Say in a sentence where quality is best, and what it is at the longest sentences that `lengths` plots; HTML."""
+    """Say in a sentence where quality is best, and what it is at the longest sentences
+    that `lengths` plots; HTML."""
     if len(scores) < 2:
         return ""
     best = max(scores, key=lambda score: score.bleu)

@@ -1,4 +1,5 @@
-"""The Positions tab: a sentence without its positions, the sinusoidal table, why it works, and how far it carries."""
+"""The Positions tab: a sentence without its positions, the sinusoidal table, why it
+works, and how far it carries."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -59,7 +60,8 @@ def dimensions_of(_: TranslationService, so_far: Values) -> Several:
 
 
 def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it: one's own sentence without its positions, and the other parts closed."""
+    """Lay the tab out; called inside it: one's own sentence without its positions, and
+    the other parts closed."""
     language, part, every = page.language, Layout(page, ID), Layout(page)
     question(language, ID)
     experiment = _experiment(page)
@@ -129,8 +131,8 @@ def build(page: Page) -> Tab:
 
 
 def _table(part: Layout) -> gr.Accordion:
-    """Lay out the sinusoidal table, and why it works; -> what it stands in. The pictures beside the sliders come first,
-    and none needs a model."""
+    """Lay out the sinusoidal table, and why it works; -> what it stands in. The
+    pictures beside the sliders come first, and none needs a model."""
     language = part.language
     page = part.page
     pictures = part.pictures(ID, ask=page.always(page.models), in_turn=True)
@@ -296,7 +298,8 @@ class Turn(NamedTuple):
 
 
 def turn(length: int, d_model: int, pair: int, position: int, steps: int) -> Turn:
-    """Keep what is turned inside the table: positions beyond it are the last that fit."""
+    """Keep what is turned inside the table: positions beyond it are the last that
+    fit."""
     steps = min(steps, length - 1)
     return Turn(min(pair, d_model // 2 - 1), min(position, length - 1 - steps), steps)
 
@@ -308,7 +311,8 @@ def draw_curves(
     dimensions: Sequence[int],
     language: Language,
 ) -> Any:
-    """Draw some dimensions as curves, the first one where none of them is in the table."""
+    """Draw some dimensions as curves, the first one where none of them is in the
+    table."""
     kept = [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
     return figures.curves(explain.table(length, d_model, base), kept, base, language)
 
@@ -354,7 +358,8 @@ SHOWN = {
 
 
 def _experiment(page: Page) -> Layout:
-    """Lay out the part that translates again with other positions, or the words in another order; -> it."""
+    """Lay out the part that translates again with other positions, or the words in
+    another order; -> it."""
     language, part = page.language, Layout(page, ID)
     pictures = part.pictures(f"{ID}.change", cleared=NO_CHANGE)
     change = pictures.input("change", gr.State())
@@ -444,7 +449,8 @@ def show(
 
 
 class Change(NamedTuple):
-    """What is asked for: other positions, and another order of the words by a seed; None for their own."""
+    """What is asked for: other positions, and another order of the words by a seed;
+    None for their own."""
 
     positions: Positions
     seed: int | None
@@ -465,7 +471,8 @@ def ask_for(
     shuffle: bool,
     seed: float | None,
 ) -> dict[str, Any]:
-    """Ask for other positions, or for the words in another order, unless that is asked for already."""
+    """Ask for other positions, or for the words in another order, unless that is asked
+    for already."""
     if positions == "own" and not shuffle:
         raise UserError(Message.of("pos_unchanged"))
     value = {"shift": shift, "base": base}.get(positions, 0)

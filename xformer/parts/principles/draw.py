@@ -1,4 +1,5 @@
-"""Figures of equation 1 of Vaswani et al. (2017): the numbers of one head step by step, and with one thing changed."""
+"""Figures of equation 1 of Vaswani et al. (2017): the numbers of one head step by step,
+and with one thing changed."""
 
 import math
 from collections.abc import Sequence
@@ -62,7 +63,8 @@ ADDITIVE = (
 
 
 def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
-    """Label a query: in the encoder by its piece, in the decoder by the piece given last and the piece to predict."""
+    """Label a query: in the encoder by its piece, in the decoder by the piece given
+    last and the piece to predict."""
     if not walk.predicted:
         return shown(walk.queries[query])
     return language.say(
@@ -73,17 +75,19 @@ def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
 
 
 def heading(name: str, language: Language = ENGLISH) -> str:
-    """Introduce a step: its title, its formula, and what to notice in its figure; HTML."""
+    """Introduce a step: its title, its formula, and what to notice in its figure;
+    HTML."""
     return lesson(language, f"first_title_{name}", FORMULAS[name], f"first_text_{name}")
 
 
 def inputs(
     walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot x of the query, and below it W_Q of the head: a row a number of q, a column a dimension of the model.
+    """Plot x of the query, and below it W_Q of the head: a row a number of q, a column
+    a dimension of the model.
 
-    The last column is for the bias: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
-    own, up to its largest number.
+    The last column is for the bias: x ends with a 1, and each row of W_Q with a number
+    of b_Q. x has a scale of its own, up to its largest number.
     """
     x, weights = _with_bias(walk, query)
     columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
@@ -122,7 +126,8 @@ def inputs(
 
 
 def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
-    """Multiply x with W_Q, add b_Q, and say by how much the result differs from the model's q; HTML."""
+    """Multiply x with W_Q, add b_Q, and say by how much the result differs from the
+    model's q; HTML."""
     x, weights = _with_bias(walk, query)
     q = weights @ x
     stretched = np.linalg.svd(walk.w_q, compute_uv=False)
@@ -137,14 +142,16 @@ def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
 
 
 def _with_bias(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
-    """x of a query with a 1 appended (D + 1,), and the head's W_Q transposed with b_Q appended (d, D + 1)."""
+    """x of a query with a 1 appended (D + 1,), and the head's W_Q transposed with b_Q
+    appended (d, D + 1)."""
     return np.append(walk.x[query], 1), np.column_stack([walk.w_q.T, walk.b_q])
 
 
 def reshape(
     walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot the queries of all heads before and after the cut into heads: L × D, and below it H × L × d, head by head.
+    """Plot the queries of all heads before and after the cut into heads: L × D, and
+    below it H × L × d, head by head.
 
     The block of the walk's head is outlined in both.
     """
@@ -272,9 +279,11 @@ def reshape(
 def vectors(
     walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot q of the query, and below it k of every key: a row a vector, a column a dimension of the head.
+    """Plot q of the query, and below it k of every key: a row a vector, a column a
+    dimension of the head.
 
-    The MARKED largest products of a number of q with a number of a visible key are outlined.
+    The MARKED largest products of a number of q with a number of a visible key are
+    outlined.
     """
     rows = ["q", *(f"k · {key}" for key in shown_all(walk.keys))]
     title = language.say(
@@ -294,9 +303,11 @@ def scores(
     pair: Sequence[str] = (),
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate one row of attention step by step, a row a key: q . k, divided by sqrt(d_k), masked, softmax.
+    """Tabulate one row of attention step by step, a row a key: q . k, divided by
+    sqrt(d_k), masked, softmax.
 
-    The last column is the softmax with one thing changed, as bars; a mark shows where the model's own bar ends. HTML.
+    The last column is the softmax with one thing changed, as bars; a mark shows where
+    the model's own bar ends. HTML.
     pair: the sentence and its translation, written into a saved picture.
     """
     weights, beta = changed(walk, rule, power, mask)
@@ -341,7 +352,8 @@ def scores(
 def values(
     walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot v of every key with its weight, and below them their weighted sum: a column a dimension of the head.
+    """Plot v of every key with its weight, and below them their weighted sum: a column
+    a dimension of the head.
 
     The MARKED largest products of a weight with a number are outlined.
     """
@@ -370,7 +382,8 @@ def values(
 def output(
     walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot the head's share of the output, and the output of all heads: a column a dimension of the model."""
+    """Plot the head's share of the output, and the output of all heads: a column a
+    dimension of the model."""
     rows = [language.say("first_this_head"), language.say("first_all_heads")]
     return _strips(
         np.stack([walk.shares[query], walk.output[query]]),
@@ -411,7 +424,8 @@ def _strips(
 def _outlined(
     figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language
 ) -> go.Figure:
-    """Outline the MARKED largest products (rows, dimensions). below: how many rows below the first they are drawn."""
+    """Outline the MARKED largest products (rows, dimensions). below: how many rows
+    below the first they are drawn."""
     largest = np.argsort(-np.abs(products), axis=None, kind="stable")[:MARKED]
     rows, columns = np.unravel_index(largest, products.shape)
     text = [
@@ -440,7 +454,8 @@ def _outlined(
 
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
-    """Compute attention under another scoring rule, temperature and mask -> weights (Q, K), and the temperature."""
+    """Compute attention under another scoring rule, temperature and mask -> weights (Q,
+    K), and the temperature."""
     q, k, _ = compared(walk, rule)
     beta = explain.at_power(explain.own_beta(rule, q.shape[1]), power)
     allowed = explain.mask(mask, len(walk.queries), walk.keys)
@@ -448,7 +463,8 @@ def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray,
 
 
 def compared(walk: Walk, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The queries, keys and values of a rule: the head's own, or for attention without parameters the layer's input."""
+    """The queries, keys and values of a rule: the head's own, or for attention without
+    parameters the layer's input."""
     return (walk.x, walk.y, walk.y) if rule == "identity" else (walk.q, walk.k, walk.v)
 
 
@@ -466,7 +482,8 @@ def all_queries(
     language: Language = ENGLISH,
     pair: Sequence[str] = (),
 ) -> go.Figure:
-    """Plot the attention of every query with one thing changed, as a map; masked cells are grey."""
+    """Plot the attention of every query with one thing changed, as a map; masked cells
+    are grey."""
     say = language.say
 
     def hover(query: str, key: str, value: float) -> str:
@@ -509,13 +526,15 @@ def summary(
     mask: str,
     language: Language = ENGLISH,
 ) -> str:
-    """Describe the change: the key looked at most, the entropy, the answer's cosine with the model's own. HTML."""
+    """Describe the change: the key looked at most, the entropy, the answer's cosine
+    with the model's own. HTML."""
     say = language.say
     weights, _ = changed(walk, rule, power, mask)
     allowed = explain.mask(mask, len(walk.queries), walk.keys)
     row = weights[query]
     model = walk.probabilities[query]
-    # Without parameters the answer is compared with the input, otherwise with the model's own answer.
+    # Without parameters the answer is compared with the input, otherwise with the
+    # model's own answer.
     answer = row @ compared(walk, rule)[2]
     own = walk.x[query] if rule == "identity" else walk.answers[query]
     cosine = float(
@@ -543,8 +562,9 @@ def summary(
 
 
 def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot the variance of q . k against the length of the vectors, with and without scaling; and below it the slope of
-    the softmax of such scores, by which the gradient is multiplied.
+    """Plot the variance of q . k against the length of the vectors, with and without
+    scaling; and below it the slope of the softmax of such scores, by which the gradient
+    is multiplied.
 
     d: the model's d_k, which is marked.
     """
@@ -613,7 +633,8 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
 
 
 def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
-    """Plot where one random token looks if the same d_model is cut into more and more heads: a row a head."""
+    """Plot where one random token looks if the same d_model is cut into more and more
+    heads: a row a head."""
     say = language.say
     rows = [
         say("first_split_row", head=head + 1, heads=split.heads)
@@ -633,15 +654,17 @@ def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
 
 
 def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
-    """Tabulate parameters and multiplications by number of heads: all cost the same. HTML."""
+    """Tabulate parameters and multiplications by number of heads: all cost the same.
+    HTML."""
     return fill("principles.split_costs", language, ways=ways)
 
 
 def slices(
     walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> go.Figure:
-    """Plot q of the query as a sum: what each slice of x gives, times its rows of W_Q, then b_Q; the head's own slice,
-    which is all that it reads in Kak's lecture (equation 4), is marked."""
+    """Plot q of the query as a sum: what each slice of x gives, times its rows of W_Q,
+    then b_Q; the head's own slice, which is all that it reads in Kak's lecture
+    (equation 4), is marked."""
     d = walk.q.shape[1]
     own = walk.q.shape[1] * (walk.head.head - 1)
     rows = [
@@ -673,7 +696,8 @@ def _sliced(walk: Walk, query: int) -> np.ndarray:
 
 
 def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
-    """Say that a matrix a head and one for all, cut afterwards, are the same, and what a slice alone gives; HTML."""
+    """Say that a matrix a head and one for all, cut afterwards, are the same, and what
+    a slice alone gives; HTML."""
     parts = _sliced(walk, query)
     q = walk.q[query]
     d = walk.q.shape[1]
@@ -712,7 +736,8 @@ def initial(
     language: Language = ENGLISH,
     pair: Sequence[str] = (),
 ) -> str:
-    """Tabulate a layer's matrices and a head's scores and softmax before training and now; HTML that can be saved."""
+    """Tabulate a layer's matrices and a head's scores and softmax before training and
+    now; HTML that can be saved."""
     rows = [(f"σ {name}", *both) for name, both in begun[1].items()]
     for score, beta in (("q·k", 1.0), ("q·k / √dₖ", walk.q.shape[1] ** -0.5)):
         found = (
@@ -735,7 +760,8 @@ def additive(
     additive_step: int,
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Give additive.js the numbers of additive attention at all steps, of which it shows one, and its texts."""
+    """Give additive.js the numbers of additive attention at all steps, of which it
+    shows one, and its texts."""
     info, walk = added
     arrays = {
         name: getattr(walk, name).round(6).tolist()
@@ -755,7 +781,8 @@ def additive(
 def store(
     records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH
 ) -> str:
-    """Tabulate the records of the key–value store with their weights as bars, the largest first: soft retrieval. HTML.
+    """Tabulate the records of the key–value store with their weights as bars, the
+    largest first: soft retrieval. HTML.
 
     Above it stands hard retrieval, the one record that the argmax takes.
 

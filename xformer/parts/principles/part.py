@@ -1,4 +1,5 @@
-"""The First principles tab: equation 1 walked through with the numbers of the real model, and changed at will."""
+"""The First principles tab: equation 1 walked through with the numbers of the real
+model, and changed at will."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -76,8 +77,9 @@ def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
 
 
 def mask_of(service: TranslationService, so_far: Values) -> OneOf:
-    """The masks of this tab's stack, first the one that the model uses there. In cross-attention there is no future:
-    positions of two languages have no common order."""
+    """The masks of this tab's stack, first the one that the model uses there. In
+    cross-attention there is no future: positions of two languages have no common order.
+    """
     return {
         "encoder_self": OneOf(explain.MASKS, "padding"),
         "decoder_self": OneOf(explain.MASKS, "future"),
@@ -86,7 +88,8 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
-    """Lay the tab out; called inside it. inside: the modules of other parts, which are folded."""
+    """Lay the tab out; called inside it. inside: the modules of other parts, which are
+    folded."""
     language = page.language
     part = Layout(page, ID)
     question(language, ID)
@@ -122,7 +125,8 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
 
 
 def _facts(pictures: Pictures) -> None:
-    """Declare what is asked and worked out of a head of the pair that the page looks into."""
+    """Declare what is asked and worked out of a head of the pair that the page looks
+    into."""
     pictures.follow(follow, "first_layer", "query", "mask")
     # The head that is chosen, in the last layer of its stack where that has fewer.
     pictures.fact(
@@ -219,7 +223,8 @@ def _walk(part: Layout, pictures: Pictures) -> None:
 
 
 def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
-    """Lay out what is closed at first; -> what explains the states, which depends on the model."""
+    """Lay out what is closed at first; -> what explains the states, which depends on
+    the model."""
     language = part.language
     plot = part.plot
     with part.folded("vectors", pictures):
@@ -311,7 +316,8 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
 
 
 def _additive(part: Layout) -> None:
-    """Lay out the attention before the transformer's, with the trained numbers of a model of its own."""
+    """Lay out the attention before the transformer's, with the trained numbers of a
+    model of its own."""
     pictures = part.pictures("additive", cleared={"additive": None})
     pictures.fact("added", walk_additive)
     with part.folded("additive", pictures) as fold:
@@ -339,7 +345,8 @@ def _additive(part: Layout) -> None:
 
 @needs(trace="no_trace")
 def walk_additive(service: ModelPool, trace: Trace) -> tuple[ModelInfo, AdditiveWalk]:
-    """Walk through the additive attention of the checkpoint that has one, with the pair that the page looks into."""
+    """Walk through the additive attention of the checkpoint that has one, with the pair
+    that the page looks into."""
     info = service.default.info if trace.origin is None else trace.origin.info
     if RECURRENT not in service.translating(info.source, info.target):
         raise UserError(Message.of("additive_missing", name=RECURRENT))
@@ -358,7 +365,8 @@ def follow(
     lock: str,
     before: dict[str, Any],
 ) -> dict[str, Any]:
-    """Set the controls that follow another stack; a word that has just been locked becomes the query."""
+    """Set the controls that follow another stack; a word that has just been locked
+    becomes the query."""
     answer: dict[str, Any] = {}
     if before and before["first_stack"] != first_stack:
         so_far = {"first_stack": first_stack}
@@ -407,7 +415,8 @@ def mask_choices(
 
 
 def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
-    """Find the query, from 1, in which the locked word asks in a head, as the Attention tab reads it; None for none."""
+    """Find the query, from 1, in which the locked word asks in a head, as the Attention
+    tab reads it; None for none."""
     word = locked(lock).placed(head.stack).asks
     if word is None:
         return None
@@ -419,7 +428,8 @@ def locked_query(service: TranslationService, lock: str, head: Head) -> int | No
 
 
 def asked(walk: Walk, query: int | None) -> int:
-    """The query that is chosen, from 0, where the walk has it; else the second, which has something to look at."""
+    """The query that is chosen, from 0, where the walk has it; else the second, which
+    has something to look at."""
     return (
         query - 1
         if query is not None and query <= len(walk.queries)
@@ -428,7 +438,8 @@ def asked(walk: Walk, query: int | None) -> int:
 
 
 def _store(part: Layout) -> None:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all."""
+    """Lay out the key–value store: titles, texts, a query, and the temperature between
+    retrieving one and blending all."""
     say = part.say
     with part.folded("store") as fold:
         part.note("store_text")
@@ -484,7 +495,8 @@ def look_up(
 
 
 def _check_title(service: TranslationService, records: str, title: str) -> None:
-    """Raise UserError, which names the line, where the model can read nothing of a title."""
+    """Raise UserError, which names the line, where the model can read nothing of a
+    title."""
     try:
         service.embed([title])
     except UserError as error:
@@ -506,7 +518,8 @@ def retrieve(
     matches: tuple[key_values.Records, np.ndarray] | None,
     store_power: float,
 ) -> dict[str, str]:
-    """Show the records that were compared with the query, blended at a temperature; nothing before a comparison."""
+    """Show the records that were compared with the query, blended at a temperature;
+    nothing before a comparison."""
     if matches is None:
         return {}
     records, cosines = matches

@@ -1,4 +1,5 @@
-"""A key-value store read by attention: titles are keys, texts are values, and a query is compared with every key."""
+"""A key-value store read by attention: titles are keys, texts are values, and a query
+is compared with every key."""
 
 import numpy as np
 
@@ -11,7 +12,8 @@ BETA = 8.0  # factor of the cosines in the softmax, at the beginning
 
 
 def read(lines: str) -> Records:
-    """Read records from lines "title: text", skipping empty lines. Raises UserError, which names the line."""
+    """Read records from lines "title: text", skipping empty lines. Raises UserError,
+    which names the line."""
     records = []
     for number, line in enumerate(lines.splitlines(), 1):
         title, colon, value = (part.strip() for part in line.partition(":"))
@@ -48,7 +50,8 @@ def line_of(lines: str, title: str) -> int:
 
 
 def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Cosine similarities (K,) of a query (D,) and keys (K, D), after the keys' mean is subtracted from all.
+    """Cosine similarities (K,) of a query (D,) and keys (K, D), after the keys' mean is
+    subtracted from all.
 
     All keys have the mean in common, so it does not help to choose among them.
     """

@@ -1,4 +1,5 @@
-"""The attention maps of a model that reads reviews, and one head before and after fine-tuning."""
+"""The attention maps of a model that reads reviews, and one head before and after
+fine-tuning."""
 
 from dataclasses import dataclass
 from html import escape
@@ -32,7 +33,8 @@ class ReaderChoice(Choice):
 
 
 def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
-    """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
+    """Name the model whose maps are shown; say how the classifier reads, and what that
+    means for its maps; HTML."""
     model = language.say(
         "maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads
     )
@@ -79,7 +81,8 @@ def distances(
 def before_after(
     before: Trace, after: Trace, head: Head, language: Language = ENGLISH
 ) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Plot where a head looks before and after fine-tuning, and the difference, by words."""
+    """Plot where a head looks before and after fine-tuning, and the difference, by
+    words."""
     say = language.say
     choice = ReaderChoice(*head, words=True)
     sides = [

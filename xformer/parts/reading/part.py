@@ -1,4 +1,5 @@
-"""A part of the Sentiment tab: all heads of the classifier or of the language model, and what fine-tuning moved."""
+"""A part of the Sentiment tab: all heads of the classifier or of the language model,
+and what fine-tuning moved."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -206,7 +207,8 @@ def _both(before: ModelInfo, after: ModelInfo) -> str:
 
 
 def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
-    """Take the classifier that was chosen in another part: its maps are drawn when this part is opened."""
+    """Take the classifier that was chosen in another part: its maps are drawn when this
+    part is opened."""
     return {"read": None, "maps_of": name if name in readers else OF[0]}
 
 
@@ -214,7 +216,8 @@ def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
 def run(
     service: Readers, language: Language, *, read: str | None, review: str, field: str
 ) -> dict[str, Any] | None:
-    """Let all models read the review of the tab, where another one was read; a head may have been chosen since."""
+    """Let all models read the review of the tab, where another one was read; a head may
+    have been chosen since."""
     text = reviews.chosen(review, field)
     return None if read == text else {"read": text, "review": reviews.kept(text)}
 
@@ -268,7 +271,8 @@ def draw_grid(
     maps: np.ndarray,
     language: Language,
 ) -> Any:
-    """Draw the small maps. The locked words of the translation stand in another text."""
+    """Draw the small maps. The locked words of the translation stand in another
+    text."""
     return {
         **grid.payload(maps, choice, language),
         "sides": ["", ""],
@@ -292,8 +296,9 @@ def classifier_of(of: str) -> str:
 def compared(
     traces: dict[str, Trace], of: str, choice: ReaderChoice, language: Language
 ) -> dict[str, Any]:
-    """Show the head before and after fine-tuning, where the classifier began as the language model: of the shipped one,
-    where both have the same shape and read the same pieces. Else say why not, with no maps."""
+    """Show the head before and after fine-tuning, where the classifier began as the
+    language model: of the shipped one, where both have the same shape and read the same
+    pieces. Else say why not, with no maps."""
     if classifier_of(of) != OF[0]:
         return {"distances": f"<p>{language.html('maps_not_begun', name=of)}</p>"}
     before = traces[OF[1]]

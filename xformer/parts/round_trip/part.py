@@ -1,4 +1,5 @@
-"""Part of the Translate tab: the translation is translated back, by a model of the other direction."""
+"""Part of the Translate tab: the translation is translated back, by a model of the
+other direction."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,7 +47,8 @@ def run(
     went: Translation,
     models: ModelPool,
 ) -> Iterator[dict[str, Any]]:
-    """Translate the translation back; and ask the other model how likely each piece of the sentence is, given the
+    """Translate the translation back; and ask the other model how likely each piece of
+    the sentence is, given the
     translation: what that does not say is unlikely."""
     there = service.info
     name = next(iter(models.translating(there.target, there.source)), None)

@@ -28,8 +28,8 @@ PRESETS: list[dict[str, Any]]
 
 
 def presets(service: TranslationService) -> dict[int, dict[str, Any]]:
-    """The pairs of a model's languages, by their places in PRESETS; for others than English and Spanish, two of its
-    examples."""
+    """The pairs of a model's languages, by their places in PRESETS; for others than
+    English and Spanish, two of its examples."""
     own = {
         i: one
         for i, one in enumerate(PRESETS)
@@ -149,7 +149,8 @@ def follow(
     before: dict[str, Any],
     ranked: list[tuple[Head, float]],
 ) -> dict[str, Any] | None:
-    """Offer the heads by how much they change, and open on the first; on the head of the address, when that is opened."""
+    """Offer the heads by how much they change, and open on the first; on the head of
+    the address, when that is opened."""
     if asked is None:
         return None
     if not ranked or before.get("asked") == asked:
@@ -196,7 +197,8 @@ def run(
     beam: float = Options.beam,
     length_penalty: float = Options.length_penalty,
 ) -> dict[str, Any] | None:
-    """Compare both sentences; nothing where they are on the page already, or another part is."""
+    """Compare both sentences; nothing where they are on the page already, or another
+    part is."""
     wanted = Asked(pair_a, pair_b, int(beam), float(length_penalty))
     if pairs_part != ID or asked == wanted:
         return None
@@ -218,8 +220,8 @@ def preset_of(service: TranslationService, asked: Asked) -> int | None:
 def compare(
     service: TranslationService, asked: Asked | None, before: dict[str, Any]
 ) -> Comparison | None:
-    """Translate both sentences and compare them; a translation that is on the page already is not made again. None
-    where nothing is asked for."""
+    """Translate both sentences and compare them; a translation that is on the page
+    already is not made again. None where nothing is asked for."""
     if asked is None:
         return None
     options = Options(
@@ -267,7 +269,8 @@ def maps_of_head(
     pair_head: str | None,
     language: Language,
 ) -> dict[str, Any]:
-    """Draw a head in both passes, and the difference; or say that the model has no such maps.
+    """Draw a head in both passes, and the difference; or say that the model has no such
+    maps.
 
     pair_head: None where the model has no head to choose.
     """

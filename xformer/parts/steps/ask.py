@@ -1,6 +1,8 @@
-"""Why this piece and not that one: a difference of two logits taken apart, and how much came from which side.
+"""Why this piece and not that one: a difference of two logits taken apart, and how much
+came from which side.
 
-Functions of a model and the tokens of a pair, as in `passes.py`. Axes as in `model.py`; steps count from 0.
+Functions of a model and the tokens of a pair, as in `passes.py`. Axes as in `model.py`;
+steps count from 0.
 """
 
 from __future__ import annotations
@@ -42,8 +44,9 @@ NATS = 0.01
 def toward(
     model: Transformer, pair: Pair, step: int, rival: int
 ) -> tuple[Tensor, float]:
-    """The direction [D] of the decoder's last state in which the logit of the piece at a step grows against that of a
-    rival, and what the output's biases add to the difference."""
+    """The direction [D] of the decoder's last state in which the logit of the piece at
+    a step grows against that of a rival, and what the output's biases add to the
+    difference."""
     piece = pair.predicted[step]
     bias = getattr(model, "output_bias", None)
     wanted = (model.embedding.weight[piece] - model.embedding.weight[rival]).float()
@@ -60,12 +63,14 @@ def _answers(one: Step) -> Tensor:
 def shares(
     model: Transformer, pair: Pair, step: int, rival: int
 ) -> tuple[np.ndarray, tuple[float, float, float]]:
-    """Take logit(piece) - logit(rival) at a step apart, exactly: what each head and each feed-forward network adds, as
-    in `results.Why.adds`, and what the embedding, the position and the biases do. nostalgebraist 2020; Elhage et al.
-    2021, "direct logit attribution".
+    """Take logit(piece) - logit(rival) at a step apart, exactly: what each head and
+    each feed-forward network adds, as in `results.Why.adds`, and what the embedding,
+    the position and the biases do. nostalgebraist 2020; Elhage et al. 2021, "direct
+    logit attribution".
 
-    Each normalisation that the stream goes through (one at the end of a pre-norm decoder, one after each sub-layer of a
-    post-norm one) divides by the standard deviation that it has in this pass; then all terms are linear.
+    Each normalisation that the stream goes through (one at the end of a pre-norm
+    decoder, one after each sub-layer of a post-norm one) divides by the standard
+    deviation that it has in this pass; then all terms are linear.
     """
     done, (wanted, constant), found = (
         [*steps(model, pair, "decoder")],
@@ -112,12 +117,15 @@ def shares(
 def gradients(
     model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """What each source piece (2, S) and each piece given (2, step + 1) does for the difference of two logits.
+    """What each source piece (2, S) and each piece given (2, step + 1) does for the
+    difference of two logits.
 
-    The first row is contrastive gradient x input (Yin and Neubig 2022), which holds for small changes. The second is
-    integrated gradients (Sundararajan et al. 2017) on the way from average pieces, between the same <s> and </s>; they
-    should sum to what the difference changes by along it, which is returned too. So how far a stretch of the way is off
-    is known, and by Simpson's rule those that are far off are halved, until all together miss by little.
+    The first row is contrastive gradient x input (Yin and Neubig 2022), which holds for
+    small changes. The second is integrated gradients (Sundararajan et al. 2017) on the
+    way from average pieces, between the same <s> and </s>; they should sum to what the
+    difference changes by along it, which is returned too. So how far a stretch of the
+    way is off is known, and by Simpson's rule those that are far off are halved, until
+    all together miss by little.
     """
     wanted, _ = toward(model, pair, step, rival)
     rows = (pair.source, pair.given[: step + 1])
@@ -134,7 +142,8 @@ def gradients(
     ]
 
     def passes(scales: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The differences at parts of the way, and their slopes [N, L, D] by both sides' embeddings."""
+        """The differences at parts of the way, and their slopes [N, L, D] by both
+        sides' embeddings."""
         every = list[tuple[Tensor, ...]]()
         differences = list[Tensor]()
         for some in scales.to(own[0]).split(max(1, PIECES // len(rows[0] + rows[1]))):
@@ -168,7 +177,8 @@ def gradients(
         ]
         return differences.double().cpu(), torch.cat(moves, dim=1).double().cpu()
 
-    # The pieces move it most, and in the sharpest turns, where they are near the average.
+    # The pieces move it most, and in the sharpest turns, where they are near the
+    # average.
     ends = (torch.arange(FIRST + 1, dtype=torch.float64) / FIRST) ** 2
     scales = torch.cat((ends, (ends[1:] + ends[:-1]) / 2)).sort().values
     differences, moves = along(scales)
@@ -213,10 +223,11 @@ def swapped(
     twin: Sequence[int],
     pause: Pause = lambda: None,
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Answer `results.SwapHeads` (activation patching: Vig et al. 2020). twin: tokens of the other source.
+    """Answer `results.SwapHeads` (activation patching: Vig et al. 2020). twin: tokens
+    of the other source.
 
-    All heads are replaced in one batch, which grows by the heads of a layer where they answer. Raises UserError for a
-    twin of another number of pieces.
+    All heads are replaced in one batch, which grows by the heads of a layer where they
+    answer. Raises UserError for a twin of another number of pieces.
     """
     if len(twin) != len(pair.source):
         raise UserError(
@@ -273,7 +284,8 @@ def swapped(
 
 
 def rival_of(tokenizer: Tokenizer, pair: Pair, step: int, piece: str) -> int:
-    """The token of a piece that might stand at a step. Raises UserError if there is no such step or piece."""
+    """The token of a piece that might stand at a step. Raises UserError if there is no
+    such step or piece."""
     token = tokenizer.id_of(piece)
     if not 0 <= step < len(pair.predicted):
         raise UserError(
@@ -305,8 +317,9 @@ def answer(
 def sources(model: Transformer, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     """Answer `results.TellSides` by ALTI+: (T, S) and (T, T).
 
-    What a key adds to a query counts by how near it brings the result to itself, in the L1 norm, layer by layer, and
-    the layers are multiplied out (Ferrando et al. 2022); feed-forward networks do not move anything between pieces.
+    What a key adds to a query counts by how near it brings the result to itself, in the
+    L1 norm, layer by layer, and the layers are multiplied out (Ferrando et al. 2022);
+    feed-forward networks do not move anything between pieces.
     """
     mixed = torch.eye(len(pair.source))
     for one in steps(model, pair, "encoder"):
@@ -327,8 +340,9 @@ def sources(model: Transformer, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
 
 
 def near(one: Step) -> Tensor:
-    """How much each key of an attention gives to each query, rows sum to 1: [Q, K], and [Q, 1 + K] of cross-attention,
-    whose residual is a column before all keys. In self-attention it counts with the key of the same place."""
+    """How much each key of an attention gives to each query, rows sum to 1: [Q, K], and
+    [Q, 1 + K] of cross-attention, whose residual is a column before all keys. In
+    self-attention it counts with the key of the same place."""
     [call] = one.record.calls or []
     residual = one.residual
     state = one.state[0].float()

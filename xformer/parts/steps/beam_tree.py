@@ -1,4 +1,5 @@
-"""A beam as a tree: the payload of beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
+"""A beam as a tree: the payload of beam_tree.js, and why a hypothesis won or lost, in
+words. HTML is escaped."""
 
 from typing import Any
 
@@ -46,7 +47,8 @@ def tokens(tree: BeamTree, node: int) -> tuple[int, ...]:
 
 
 def places(tree: BeamTree) -> dict[int, int]:
-    """The place of each finished hypothesis in the n-best list, from 1, by the branch that ends it."""
+    """The place of each finished hypothesis in the n-best list, from 1, by the branch
+    that ends it."""
     ranks = {
         candidate.tokens: rank
         for rank, candidate in enumerate(tree.translation.n_best, 1)
@@ -64,7 +66,8 @@ def winner(tree: BeamTree) -> int:
 
 
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
-    """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and fate.
+    """Pack every branch: its parent, step and rank within the step (from 0), piece,
+    numbers, and fate.
 
     node: the branch that is chosen. Labels are text, which the script escapes.
     """
@@ -103,7 +106,8 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
 
 
 def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
-    """Say why a hypothesis won or lost, with its numbers beside the winner's, at the same step and at its end; HTML."""
+    """Say why a hypothesis won or lost, with its numbers beside the winner's, at the
+    same step and at its end; HTML."""
     say = language.say
     branch = tree.branches[node]
     best = path(tree, winner(tree))
@@ -208,7 +212,8 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
             score=f"{max(ended):.4f}",
             width=tree.translation.options.beam,
         )
-    # A branch that is kept at a step either has a continuation that is kept at the next, or has died out.
+    # A branch that is kept at a step either has a continuation that is kept at the
+    # next, or has died out.
     last = max(
         tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept"
     )

@@ -1,5 +1,5 @@
-"""A translation model read between its layers, as tables: translations by layer of the encoder, and the logit lens on
-the decoder. All text is escaped."""
+"""A translation model read between its layers, as tables: translations by layer of the
+encoder, and the logit lens on the decoder. All text is escaped."""
 
 import difflib
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from xformer.strings import ENGLISH, Language
 def by_layer(
     source: str, found: Sequence[Candidate], language: Language = ENGLISH
 ) -> str:
-    """Tabulate translations from an encoder's state after 0 to N layers; words that the last lacks are marked; HTML."""
+    """Tabulate translations from an encoder's state after 0 to N layers; words that the
+    last lacks are marked; HTML."""
     last = found[-1].text.split()
     rows = []
     for candidate in found:
@@ -32,10 +33,13 @@ def lens(
     step: int,
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate the likeliest piece of each step (row) after each of 0 to M layers (column), shaded by its probability.
+    """Tabulate the likeliest piece of each step (row) after each of 0 to M layers
+    (column), shaded by its probability.
 
-    Each cell's label gives the probability and rank of the piece that was written. source: pieces of the sentence.
-    step: the chosen one, from 1. HTML; readings.js moves between cells with the arrow keys.
+    Each cell's label gives the probability and rank of the piece that was written.
+    source: pieces of the sentence.
+    step: the chosen one, from 1. HTML; readings.js moves between cells with the arrow
+    keys.
     """
     steps = [
         (

@@ -1,8 +1,10 @@
-"""The Step by step tab: how the decoder comes to its translation, and what it makes of yours.
+"""The Step by step tab: how the decoder comes to its translation, and what it makes of
+yours.
 
-Four parts, one at a time: the decoding step by step with the beam as a tree; a translation given to the model piece by
-piece (teacher forcing); readings after each layer; why a piece stands there and not a rival. All are of the pair that
-the page looks into.
+Four parts, one at a time: the decoding step by step with the beam as a tree; a
+translation given to the model piece by piece (teacher forcing); readings after each
+layer; why a piece stands there and not a rival. All are of the pair that the page looks
+into.
 """
 
 from collections.abc import Callable
@@ -150,7 +152,8 @@ def build(page: Page) -> Tab:
 
 
 def _steps(part: Layout, pictures: Pictures) -> None:
-    """Lay out the decoding step by step, and its beam as a tree, in which one goes on from a hypothesis."""
+    """Lay out the decoding step by step, and its beam as a tree, in which one goes on
+    from a hypothesis."""
     say = part.say
     tree = part.pictures(f"{ID}.tree", cleared=NO_TREE)
     tree.follow(first_node, "tree_node")
@@ -292,8 +295,8 @@ def first_step(
     step: int | None,
     before: dict[str, Any],
 ) -> dict[str, Any] | None:
-    """Begin a new sentence at its first step, with nothing asked of it, and keep the step inside the pair; None where
-    there is no pair yet."""
+    """Begin a new sentence at its first step, with nothing asked of it, and keep the
+    step inside the pair; None where there is no pair yet."""
     # it comes in a moment; or what is above the tabs says why not
     if trace is None or translation is None:
         return None
@@ -330,7 +333,8 @@ def draw_player(
 def free_text(
     given: Forced, trace: Trace, translation: Translation, language: Language
 ) -> str:
-    """Compare what was given with what the model says when nothing is given; whatever the smoothing."""
+    """Compare what was given with what the model says when nothing is given; whatever
+    the smoothing."""
     best = translation.best
     tokens = [*trace.tokens, EOS] if best.finished else list(trace.tokens)
     return teacher_forcing.free(given, tokens, best, language)
@@ -351,12 +355,14 @@ def draw_by_layer(
 def step_to(
     service: TranslationService, language: Language, *, event: gr.EventData
 ) -> dict[str, Any]:
-    """Keep the step that the player shows, or that was chosen in a table, for the address and for the other parts."""
+    """Keep the step that the player shows, or that was chosen in a table, for the
+    address and for the other parts."""
     return {"step": number_of(event, "step"), "rival": ""}
 
 
 def against(given: Forced, step: int, rival: str) -> str:
-    """The rival that was chosen, where it is one of the likeliest at this step; else the likeliest."""
+    """The rival that was chosen, where it is one of the likeliest at this step; else
+    the likeliest."""
     at = int(step) - 1
     names = [
         piece for piece, _ in given.alternatives[at] if piece != given.predicted[at]
@@ -367,7 +373,8 @@ def against(given: Forced, step: int, rival: str) -> str:
 def swapped(
     service: TranslationService, trace: Trace, step: int, against: str, twin: str
 ) -> Any:
-    """What each head's answers for a twin change; None without one, and what is wrong with it where it is refused."""
+    """What each head's answers for a twin change; None without one, and what is wrong
+    with it where it is refused."""
     if not twin.strip():
         return None
     try:
@@ -390,7 +397,8 @@ def draw_why(
     twin: str,
     language: Language,
 ) -> dict[str, Any]:
-    """Draw why a piece stands there; and, where it was measured, how badly the origins of pieces align words."""
+    """Draw why a piece stands there; and, where it was measured, how badly the origins
+    of pieces align words."""
     problem = swapped.say(language) if isinstance(swapped, UserError) else ""
     measured = service.metrics.get("alignment")
     best = service.best_head
@@ -476,7 +484,8 @@ def go_on(
     translation: Translation,
     tree_width: float,
 ) -> dict[str, Any]:
-    """Translate on from the hypothesis that is chosen in the tree; the page then looks into what results."""
+    """Translate on from the hypothesis that is chosen in the tree; the page then looks
+    into what results."""
     prefix = beam_tree.tokens(grown, node)
     again = service.translate(
         translation.source,
@@ -516,7 +525,8 @@ def look_into(
     translation: Translation,
     target: str | None,
 ) -> dict[str, Any]:
-    """Look into a typed translation of the sentence, piece by piece; into the model's own where nothing is typed."""
+    """Look into a typed translation of the sentence, piece by piece; into the model's
+    own where nothing is typed."""
     best = translation.best
     text = (target or "").strip()
     if not text or text == best.text:

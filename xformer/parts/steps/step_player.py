@@ -1,4 +1,5 @@
-"""The payload of step_player.js: a translation piece by piece, with what was likeliest at each step."""
+"""The payload of step_player.js: a translation piece by piece, with what was likeliest
+at each step."""
 
 import math
 from collections.abc import Sequence
@@ -26,15 +27,17 @@ def payload(
     masked: bool = True,
     chosen_by: str = "typed",
 ) -> dict[str, Any]:
-    """Pack the T steps of a target that was given piece by piece; labels are text, which the script escapes.
+    """Pack the T steps of a target that was given piece by piece; labels are text,
+    which the script escapes.
 
-    source: pieces of the sentence that is translated. step: the first to show, from 1. masked: whether the decoder has
-    a mask, as a transformer's has; a recurrent one has none. chosen_by: how the pieces were chosen, "beam", "draw", or
-    "typed" by a person.
+    source: pieces of the sentence that is translated. step: the first to show, from 1.
+    masked: whether the decoder has a mask, as a transformer's has; a recurrent one has
+    none. chosen_by: how the pieces were chosen, "beam", "draw", or "typed" by a person.
 
-    Each step has the piece given last, the piece that was written, its log-probability, the sum so far, its rank among
-    the likeliest pieces (0: it is not among them), these pieces with their log-probabilities, and the probability of
-    all other pieces together.
+    Each step has the piece given last, the piece that was written, its log-probability,
+    the sum so far, its rank among the likeliest pieces (0: it is not among them), these
+    pieces with their log-probabilities, and the probability of all other pieces
+    together.
     """
     steps = []
     total = 0.0

@@ -1,4 +1,5 @@
-"""A given translation, piece by piece: the piece given, the piece wanted, and the loss. All text is escaped."""
+"""A given translation, piece by piece: the piece given, the piece wanted, and the loss.
+All text is escaped."""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from xformer.strings import ENGLISH, Language
 def steps(
     forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH
 ) -> str:
-    """Tabulate the T steps, a column each: the piece given, the piece wanted, its log-probability and its loss. HTML.
+    """Tabulate the T steps, a column each: the piece given, the piece wanted, its
+    log-probability and its loss. HTML.
 
-    The wanted piece of a column is the given piece of the next. step: the chosen one, from 1; a click on another step
-    triggers 'choose' {step} (readings.js).
+    The wanted piece of a column is the given piece of the next. step: the chosen one,
+    from 1; a click on another step triggers 'choose' {step} (readings.js).
     """
     return fill(
         "teacher_forcing.steps",
@@ -29,11 +31,12 @@ def steps(
 
 
 def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
-    """List the likeliest pieces of a step, the wanted piece, and all others together (""), each as: piece, the model's
-    probability, the smoothed target's probability, whether it is the wanted piece.
+    """List the likeliest pieces of a step, the wanted piece, and all others together
+    (""), each as: piece, the model's probability, the smoothed target's probability,
+    whether it is the wanted piece.
 
-    step: from 1. The target is (1 - e) on the wanted piece, plus e / V on every piece of a vocabulary of V (Szegedy et
-    al. 2016; Vaswani et al. 2017, section 5.4).
+    step: from 1. The target is (1 - e) on the wanted piece, plus e / V on every piece
+    of a vocabulary of V (Szegedy et al. 2016; Vaswani et al. 2017, section 5.4).
     """
     wanted = forced.predicted[step - 1]
     share = forced.smoothing / forced.vocabulary
@@ -55,7 +58,8 @@ def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
 def distribution(
     forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH
 ) -> str:
-    """Draw the model's distribution at a step beside the smoothed target, and how the loss follows from them. HTML.
+    """Draw the model's distribution at a step beside the smoothed target, and how the
+    loss follows from them. HTML.
 
     source: pieces of the sentence. step: from 1.
     """
@@ -64,7 +68,8 @@ def distribution(
     loss = forced.losses[index]
     own = -forced.log_probs[index]
     wanted = forced.predicted[index]
-    # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
+    # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all
+    # pieces
     if smoothing > 0:
         said = language.say(
             "force_loss_smoothed",
@@ -96,7 +101,8 @@ def distribution(
 def free(
     forced: Forced, tokens: Sequence[int], best: Candidate, language: Language = ENGLISH
 ) -> str:
-    """Show the model's own translation beneath a given one, and the first step at which the two differ. HTML.
+    """Show the model's own translation beneath a given one, and the first step at which
+    the two differ. HTML.
 
     tokens: of the given translation, with </s> if the model's own has it.
     """
@@ -118,7 +124,8 @@ def free(
 
 
 def _parted(pieces: Sequence[str], step: int) -> tuple[str, str]:
-    """A translation up to the step at which it differs from another, and from there on."""
+    """A translation up to the step at which it differs from another, and from there
+    on."""
     before = sentence(pieces[:step])
     after = sentence(pieces[step:])
     joined = (

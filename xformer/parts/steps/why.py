@@ -1,4 +1,5 @@
-"""The payload of why.js: why a piece stands in a translation and not its rival, as numbers that sum up."""
+"""The payload of why.js: why a piece stands in a translation and not its rival, as
+numbers that sum up."""
 
 from typing import Any
 
@@ -30,10 +31,11 @@ def payload(
     found: Why,
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Pack what stands at a step, from 1, beside its rival; labels are text, which the script escapes.
+    """Pack what stands at a step, from 1, beside its rival; labels are text, which the
+    script escapes.
 
-    from_source: what each of the T pieces owes to each source piece (T, S). rival: one of the likeliest at that step.
-    `twin` packs the rest.
+    from_source: what each of the T pieces owes to each source piece (T, S). rival: one
+    of the likeliest at that step. `twin` packs the rest.
     """
     say = language.say
     piece = trace.predicted[step - 1]
@@ -110,7 +112,8 @@ def twin(
     difference: float,
     language: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """Pack what each head's answers for a twin sentence change of a difference; problem: why there is no such twin."""
+    """Pack what each head's answers for a twin sentence change of a difference;
+    problem: why there is no such twin."""
     packed = {
         "text": text,
         "problem": problem,

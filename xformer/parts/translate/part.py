@@ -1,6 +1,8 @@
-"""The Translate tab: the Spanish, how sure the model was of each piece, the other hypotheses, and BLEU taken apart.
+"""The Translate tab: the Spanish, how sure the model was of each piece, the other
+hypotheses, and BLEU taken apart.
 
-In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
+In the menu of the bar stand the settings of the search. Where they say to sample, two
+draws stand side by side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +46,8 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
-    """Lay the tab out; called inside it. inside: the modules of other parts, with a NAME those that are folded."""
+    """Lay the tab out; called inside it. inside: the modules of other parts, with a
+    NAME those that are folded."""
     part = Layout(page, ID)
     say = page.language.say
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")

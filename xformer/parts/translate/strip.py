@@ -1,4 +1,5 @@
-"""A small picture of one cross-attention head, word by word, as SVG in HTML; all text is escaped."""
+"""A small picture of one cross-attention head, word by word, as SVG in HTML; all text
+is escaped."""
 
 from collections.abc import Sequence
 
@@ -18,11 +19,13 @@ LEAST = 0.62  # of its size, to which the picture shrinks
 
 
 def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -> str:
-    """Draw which English words a head looks at for every Spanish word, and name the one that it looks at most.
+    """Draw which English words a head looks at for every Spanish word, and name the one
+    that it looks at most.
 
-    given: whether the head aligns the piece that a row was given, or the piece that it predicts. head: the model's best
-    head, which the Attention tab shows by default. A click on the picture opens the head there: assets/bar.js reads
-    `data-address`, the entries of the new address; null removes an entry.
+    given: whether the head aligns the piece that a row was given, or the piece that it
+    predicts. head: the model's best head, which the Attention tab shows by default. A
+    click on the picture opens the head there: assets/bar.js reads `data-address`, the
+    entries of the new address; null removes an entry.
     """
     attention = trace.of(head.stack)
     if not attention.probabilities.size:

@@ -1,4 +1,5 @@
-"""Two models with one sentence: a table, the small maps of all heads, one head of each, and their difference."""
+"""Two models with one sentence: a table, the small maps of all heads, one head of each,
+and their difference."""
 
 import math
 from typing import Any
@@ -18,7 +19,8 @@ TALL = 220  # pixels of a map
 
 
 def table(found: TwoModels, language: Language = ENGLISH) -> str:
-    """Tabulate both translations, the words that differ marked, with how likely, how good and how quick they are. HTML."""
+    """Tabulate both translations, the words that differ marked, with how likely, how
+    good and how quick they are. HTML."""
     columns = [
         "model",
         "translation",
@@ -71,7 +73,8 @@ def table(found: TwoModels, language: Language = ENGLISH) -> str:
 def grid(
     found: TwoModels, side: int, head: Head, language: Language = ENGLISH
 ) -> dict[str, Any]:
-    """Pack the small maps of all heads of the cross-attention of a model; the chosen one is outlined."""
+    """Pack the small maps of all heads of the cross-attention of a model; the chosen
+    one is outlined."""
     trace = found.traces[side]
     packed = grid_payload.payload(trace.cross, Choice(*head), language, _given(trace))
     return {
@@ -102,8 +105,8 @@ def own_map(
 def difference(
     found: TwoModels, head: Head, language: Language = ENGLISH
 ) -> HeadMaps | None:
-    """Plot a head in both models over the first one's translation, and the second minus the first; None where the
-    models have no heads that correspond."""
+    """Plot a head in both models over the first one's translation, and the second minus
+    the first; None where the models have no heads that correspond."""
     if found.forced is None:
         return None
     same = Comparison((found.translations[0], found.translations[0]), found.forced, ())

@@ -1,4 +1,5 @@
-"""Part of the Compare tab that puts one sentence through the page's model and another one."""
+"""Part of the Compare tab that puts one sentence through the page's model and another
+one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Other(Words):
-    """The name of a model; names: those that are offered, though others may be typed."""
+    """The name of a model; names: those that are offered, though others may be
+    typed."""
 
     names: tuple[str, ...] = ()
 
@@ -49,7 +51,8 @@ class Other(Words):
 
 
 def offered(models: ModelPool, service: TranslationService, _: Any = None) -> Other:
-    """The models that may be compared with one: those of its languages, the first of them by default."""
+    """The models that may be compared with one: those of its languages, the first of
+    them by default."""
     info = service.info
     names = tuple(
         name
@@ -178,8 +181,9 @@ def run(
     length_penalty: float = Options.length_penalty,
     **more: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Put the sentence through both models, which may have to be loaded; nothing where that is on the page already, or
-    another part is. more: the other controls of the part."""
+    """Put the sentence through both models, which may have to be loaded; nothing where
+    that is on the page already, or another part is. more: the other controls of the
+    part."""
     name = models_other.strip()
     reference = more["models_reference"] or ""
     options = Options(
@@ -233,7 +237,8 @@ def choose(
 
 
 def drawn(found: TwoModels, names: list[str], language: Language) -> dict[str, Any]:
-    """Draw the maps of both models, the heads of these names alone, and the first one's head in both."""
+    """Draw the maps of both models, the heads of these names alone, and the first one's
+    head in both."""
     heads = found.heads(names)
     answer = dict[str, Any]()
     for side, head in enumerate(heads):

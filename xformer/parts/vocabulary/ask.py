@@ -1,4 +1,5 @@
-"""Find neighbours in the spaces of a model: pieces by their embeddings, and pieces in sentences by their states."""
+"""Find neighbours in the spaces of a model: pieces by their embeddings, and pieces in
+sentences by their states."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,9 +29,11 @@ from xformer.tokenizer import Tokenizer
 def nearest_pieces(
     model: Transformer, tokenizer: Tokenizer, piece: str, count: int
 ) -> list[tuple[str, float]]:
-    """List the pieces whose embeddings have the greatest cosine with that of a piece, without it and special pieces.
+    """List the pieces whose embeddings have the greatest cosine with that of a piece,
+    without it and special pieces.
 
-    The mean of all embeddings is subtracted from each. Raises UserError if there is no such piece.
+    The mean of all embeddings is subtracted from each. Raises UserError if there is no
+    such piece.
     """
     token = tokenizer.id_of(piece)
     if token is None:
@@ -63,10 +66,11 @@ class Contexts:
     def nearest(
         self, tokens: Sequence[int], position: int, layer: int, count: int
     ) -> list[Neighbour]:
-        """Find the pieces of other sentences whose state after a layer has the greatest cosine with that at `position`.
+        """Find the pieces of other sentences whose state after a layer has the greatest
+        cosine with that at `position`.
 
-        tokens: of the sentence, without EOS. position: from 0. layer: 0, embedding and position, to N. At most one
-        piece of each sentence is returned.
+        tokens: of the sentence, without EOS. position: from 0. layer: 0, embedding and
+        position, to N. At most one piece of each sentence is returned.
         """
         own = self.read([Pair.of(tokens, ())])
         found = list[Neighbour]()
@@ -81,7 +85,8 @@ class Contexts:
 def nearest_contexts(
     service: Any, asked: NearestContexts, _: Progress | None
 ) -> list[Neighbour]:
-    """Answer `results.NearestContexts`. Raises UserError for a piece or a layer that is not there."""
+    """Answer `results.NearestContexts`. Raises UserError for a piece or a layer that is
+    not there."""
     tokens = service.read(asked.source).tokens
     model = service.transformer
     if not (

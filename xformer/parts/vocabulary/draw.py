@@ -1,4 +1,5 @@
-"""Draw how a text is split into pieces, and the neighbours of a piece or of a word in a sentence. Escaped HTML."""
+"""Draw how a text is split into pieces, and the neighbours of a piece or of a word in a
+sentence. Escaped HTML."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from xformer.strings import ENGLISH, Language
 
 
 def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> str:
-    """Tabulate the splits of a sentence as typed and changed. ways: what was changed, and the split. HTML."""
+    """Tabulate the splits of a sentence as typed and changed. ways: what was changed,
+    and the split. HTML."""
     rows = [
         [how, split.text, split.pieces, split.log_probs, split.log_prob]
         for how, split in ways
@@ -22,7 +24,8 @@ def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> 
 def others(
     word: str, ways: Sequence[Pieced], shown: int, language: Language = ENGLISH
 ) -> str:
-    """List the `shown` likeliest ways to split a word, with the probability of each among all `ways`; HTML."""
+    """List the `shown` likeliest ways to split a word, with the probability of each
+    among all `ways`; HTML."""
     best = max(way.log_prob for way in ways)
     total = sum(math.exp(way.log_prob - best) for way in ways)
     shares = [(way, math.exp(way.log_prob - best) / total) for way in ways]
@@ -38,7 +41,8 @@ def others(
 def nearest(
     piece: str, found: Sequence[tuple[str, float]], language: Language = ENGLISH
 ) -> str:
-    """List the pieces whose embeddings are nearest to that of `piece`, with bars; HTML."""
+    """List the pieces whose embeddings are nearest to that of `piece`, with bars;
+    HTML."""
     return fill(
         "vocabulary.nearest",
         language,
@@ -53,8 +57,8 @@ def found(
     near: Sequence[tuple[str, float]],
     language: Language = ENGLISH,
 ) -> str:
-    """Say how many pieces the sentence makes, and which has the vector most like that of `piece`, the first of
-    `near`; HTML."""
+    """Say how many pieces the sentence makes, and which has the vector most like that
+    of `piece`, the first of `near`; HTML."""
     if not near:
         return ""
     other, cosine = near[0]
@@ -71,7 +75,8 @@ def found(
 def contexts(
     piece: str, layer: int, found: Sequence[Neighbour], language: Language = ENGLISH
 ) -> str:
-    """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
+    """List the sentences in which a piece, marked there, has a state like that of
+    `piece`; HTML."""
     after = language.say("vocab_after" if layer else "vocab_after_0", layer=layer)
     title = language.say("vocab_contexts", piece=readable(piece), after=after)
     saved = [

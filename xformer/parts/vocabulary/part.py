@@ -1,4 +1,5 @@
-"""Part of the Model tab: the sentence's pieces, what is near them in the vocabulary, and in other sentences."""
+"""Part of the Model tab: the sentence's pieces, what is near them in the vocabulary,
+and in other sentences."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -125,7 +126,8 @@ def draw(
 def _ways(
     service: TranslationService, own: Pieced, language: Language
 ) -> list[tuple[str, Pieced]]:
-    """The sentence as the model reads it, in lower case, and with a slip of the finger in its longest word."""
+    """The sentence as the model reads it, in lower case, and with a slip of the finger
+    in its longest word."""
     longest = max((_word(own, group[0]) for group in words(own.pieces)), key=len)
     texts = {
         "vocab_lower": own.text.lower(),

@@ -1,4 +1,5 @@
-"""Figures of attention with other weights than equation 1 gives: the translation, a head, and the curve over beta."""
+"""Figures of attention with other weights than equation 1 gives: the translation, a
+head, and the curve over beta."""
 
 import math
 import textwrap
@@ -42,8 +43,8 @@ def named(change: Weighing, language: Language = ENGLISH) -> str:
 def translations(
     done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH
 ) -> str:
-    """Show the translations before and under the change, an explanation, and the log-probability that the first loses.
-    HTML that can be saved.
+    """Show the translations before and under the change, an explanation, and the
+    log-probability that the first loses. HTML that can be saved.
 
     old: the text of the translation before.
     """
@@ -77,7 +78,8 @@ def translations(
 
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
-    """Tabulate the log-probability of each word of the original translation before and under the change. HTML."""
+    """Tabulate the log-probability of each word of the original translation before and
+    under the change. HTML."""
     before = done.before
     names = column_names("weigh_{}", language)
     rows = [
@@ -115,9 +117,11 @@ def curve(
     language: Language = ENGLISH,
     source: str = "",
 ) -> go.Figure:
-    """Plot the log-probability of the original translation, `text`, against beta, one curve per stack.
+    """Plot the log-probability of the original translation, `text`, against beta, one
+    curve per stack.
 
-    source: its sentence. change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
+    source: its sentence. change: a line marks its beta. width: d_k, which gives the
+    beta of "unscaled".
     """
     say = language.say
     places = list(range(POWERS[0], POWERS[1] + 1))

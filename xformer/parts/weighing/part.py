@@ -1,4 +1,5 @@
-"""Part of the Attention tab that translates with hard, soft or wrong attention, and compares."""
+"""Part of the Attention tab that translates with hard, soft or wrong attention, and
+compares."""
 
 from typing import Any
 
@@ -39,14 +40,16 @@ NOTHING: dict[str, Any] = {
 
 
 def kind_of(service: TranslationService, so_far: Values) -> OneOf:
-    """The ways to weigh: only the decoder's self-attention has a mask in a sentence that stands alone."""
+    """The ways to weigh: only the decoder's self-attention has a mask in a sentence
+    that stands alone."""
     head = so_far["weigh_head"]
     own = head is not None and Head.parse(head).stack == "decoder_self"
     return OneOf(WEIGHINGS if own else WEIGHINGS[:-1], "beta")
 
 
 def build(part: Layout, look: Layout) -> None:
-    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it takes."""
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it
+    takes."""
     language, pictures = part.language, part.pictures(ID, tab=None, cleared=NOTHING)
     drawer = pictures.input("drawer", part.opened)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)

@@ -1,5 +1,5 @@
-"""The payload of whole_pass.js: a whole pass in one picture, from the sentence to the next word; and the numbers
-of one layer of it."""
+"""The payload of whole_pass.js: a whole pass in one picture, from the sentence to the
+next word; and the numbers of one layer of it."""
 
 import base64
 import math
@@ -31,10 +31,11 @@ TEXTS = (
 
 
 def flows(maps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Choose the attention of each layer that is drawn, of maps (layers, H, Q, K): (layers, Q, K).
+    """Choose the attention of each layer that is drawn, of maps (layers, H, Q, K):
+    (layers, Q, K).
 
-    how: "mean", over the heads; or "strongest", for each query the head with the largest probability, (layers, Q) of
-    which, from 1, are the second answer.
+    how: "mean", over the heads; or "strongest", for each query the head with the
+    largest probability, (layers, Q) of which, from 1, are the second answer.
     """
     if how == "mean":
         return maps.mean(axis=1), None
@@ -43,7 +44,8 @@ def flows(maps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def cells(states: np.ndarray) -> np.ndarray:
-    """Strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers themselves."""
+    """Strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow
+    states the numbers themselves."""
     count = min(CELLS, states.shape[1])
     return np.stack(
         [part.mean(axis=1) for part in np.array_split(states, count, axis=1)], axis=1
@@ -51,7 +53,8 @@ def cells(states: np.ndarray) -> np.ndarray:
 
 
 def _strip(states: np.ndarray) -> dict[str, Any]:
-    """Pack strips as bytes, 127 for `reach` and all above: a few dimensions are ten times as large as the others."""
+    """Pack strips as bytes, 127 for `reach` and all above: a few dimensions are ten
+    times as large as the others."""
     means = cells(states)
     reach = float(np.quantile(np.abs(means), 0.98)) or 1.0
     levels = np.round(np.clip(means / reach, -1, 1) * 127).astype(np.int8)
@@ -73,9 +76,10 @@ def payload(
 ) -> dict[str, Any]:
     """Pack a pass; labels are text, which the script escapes.
 
-    passed: both sides of the same pair. how: one of HOWS. step: the first to show, from 1. Strips are bytes, each
-    state with a scale of its own; attention (layers, Q, K) is 16-bit numbers, 65,535 for 1. Each step has the piece
-    that is written, its probability and rank (0: beyond the likeliest), and the likeliest pieces.
+    passed: both sides of the same pair. how: one of HOWS. step: the first to show, from
+    1. Strips are bytes, each state with a scale of its own; attention (layers, Q, K) is
+    16-bit numbers, 65,535 for 1. Each step has the piece that is written, its
+    probability and rank (0: beyond the likeliest), and the likeliest pieces.
     """
     attention = dict[str, str]()
     heads = dict[str, Any]()
@@ -136,7 +140,8 @@ def payload(
 
 
 def looked_at(trace: Trace, step: int) -> int:
-    """The source piece, from 0, at which the decoder looks most to write the piece of a step, from 1; never </s>."""
+    """The source piece, from 0, at which the decoder looks most to write the piece of a
+    step, from 1; never </s>."""
     return int(trace.cross[:, :, step - 1, :-1].mean(axis=1).max(axis=0).argmax())
 
 
@@ -147,8 +152,9 @@ def block(
     piece: int,
     language: Language = ENGLISH,
 ) -> str:
-    """Open a layer, such as "encoder.1", for a piece of its side, from 0: what it does, what each sub-layer changed, at
-    what the piece looks, the numbers of its vector, and where more is to be seen; HTML."""
+    """Open a layer, such as "encoder.1", for a piece of its side, from 0: what it does,
+    what each sub-layer changed, at what the piece looks, the numbers of its vector, and
+    where more is to be seen; HTML."""
     side, number = name.split(".")
     layer = int(number)
     stream = passed[side]
@@ -174,7 +180,8 @@ def block(
 def _looks(
     trace: Trace, stack: str, layer: int, piece: int
 ) -> tuple[Head, str, str, float]:
-    """The head of a layer in which a piece looks most at another, both pieces, and how much."""
+    """The head of a layer in which a piece looks most at another, both pieces, and how
+    much."""
     maps = trace.of(stack)
     rows = maps.probabilities[layer - 1, :, piece]
     head, seen = divmod(int(rows.argmax()), rows.shape[1])

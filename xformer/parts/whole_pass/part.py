@@ -1,4 +1,5 @@
-"""Part of the Model tab: the whole pass in one picture, from the sentence to the next word, played step by step."""
+"""Part of the Model tab: the whole pass in one picture, from the sentence to the next
+word, played step by step."""
 
 from typing import Any
 
@@ -41,8 +42,9 @@ def build(part: Layout) -> None:
         part.hidden("whole_step", FIRST),
         part.hidden("whole_block", block_of, gr.Textbox),
     ]
-    # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.
-    # (An event that Gradio sends again when the first is answered has the data of the first.)
+    # What is chosen is set in the browser, and one listener draws it: an older answer
+    # never comes after a newer one. (An event that Gradio sends again when the first is
+    # answered has the data of the first.)
     picture.choose(
         None,
         None,
@@ -87,7 +89,8 @@ def first_step(
 
 @needs(trace="no_trace")
 def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
-    """Follow the states through both sides of the model; a recurrent one has none, which the service says."""
+    """Follow the states through both sides of the model; a recurrent one has none,
+    which the service says."""
     return {
         side: service.ask(Follow(trace.text, trace.tokens, side))
         for side in figure.SIDES
@@ -122,7 +125,8 @@ def draw_block(
     lock: str,
     language: Language,
 ) -> str:
-    """Draw the layer that is open, for the word that is locked; else for the English word that matters most here."""
+    """Draw the layer that is open, for the word that is locked; else for the English
+    word that matters most here."""
     if not whole_block or whole_block not in block_of(service, {}).options:
         return ""
     words = locked(lock)

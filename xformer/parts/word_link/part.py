@@ -1,4 +1,5 @@
-"""Part of the Attention tab about two words: how much one looks at the other in every head, and if one is replaced."""
+"""Part of the Attention tab about two words: how much one looks at the other in every
+head, and if one is replaced."""
 
 from typing import Any
 
@@ -19,7 +20,8 @@ NAME = "drawer_link"
 
 
 def build(part: Layout, look: Layout) -> None:
-    """Lay the part out; called inside it. The words that are locked are those it is about."""
+    """Lay the part out; called inside it. The words that are locked are those it is
+    about."""
     say = part.say
     part.note("link_text", "link_title")
     with gr.Row(elem_classes="ask two-sentences"):
@@ -76,8 +78,8 @@ def draw(
 ) -> dict[str, Any]:
     """Show the share of two locked words in all heads, or ask for them.
 
-    A link that opens the page sets both the trace and the lock: after the second change, the reader may have put
-    another word in the place of one, which stays.
+    A link that opens the page sets both the trace and the lock: after the second
+    change, the reader may have put another word in the place of one, which stays.
     """
     if trace is None:
         return {"shares": None, "result": None, "drawn": None}
@@ -106,7 +108,8 @@ def draw(
 
 
 def _first(trace: Trace, word: figures.Word | None) -> str | None:
-    """Write the first piece of the word in which a locked piece stands as `choices` does."""
+    """Write the first piece of the word in which a locked piece stands as `choices`
+    does."""
     group = figures.group_of(trace, word) if word else []
     return f"{LETTERS[word[0]]}{group[0]}" if word and group else None
 
@@ -128,7 +131,8 @@ def replace(
     other: str,
     translation: Translation | None,
 ) -> dict[str, Any]:
-    """Put another word in the place of one, translate again, and show the same share there."""
+    """Put another word in the place of one, translate again, and show the same share
+    there."""
     compared = service.compare(
         _whole(trace, translation),
         _changed(trace, lock, other.strip()),
@@ -174,7 +178,8 @@ def _options(translation: Translation | None) -> Options:
 
 
 def _changed(trace: Trace, lock: str, instead: str = "") -> str:
-    """The source without the English word of a lock, that which is looked at if both are; raises UserError."""
+    """The source without the English word of a lock, that which is looked at if both
+    are; raises UserError."""
     words = locked(lock)
     english = [
         word for word in (words.seen, words.asks) if word and word[0] == "source"

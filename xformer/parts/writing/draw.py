@@ -1,4 +1,5 @@
-"""How likely a language model finds a text: the payload of writer.js, and two texts side by side as HTML."""
+"""How likely a language model finds a text: the payload of writer.js, and two texts
+side by side as HTML."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from xformer.figures.templates import fill
 from xformer.results import Scored
 from xformer.strings import ENGLISH, Language
 
-# of surprise at which the colour is strongest: that of one among 8,192 equally likely pieces
+# of surprise at which the colour is strongest: that of one among 8,192 equally likely
+# pieces
 MOST_BITS = 13
 # Texts that the script fills in itself.
 TEXTS = (
@@ -22,18 +24,20 @@ TEXTS = (
 
 
 def bits(log_prob: float) -> float:
-    """The surprise at a piece: minus the logarithm of its probability to the base of 2."""
+    """The surprise at a piece: minus the logarithm of its probability to the base of
+    2."""
     return max(0.0, -log_prob / math.log(2))
 
 
 def payload(
     text: Scored, place: int = 0, language: Language = ENGLISH
 ) -> dict[str, Any]:
-    """Pack a text with the likeliest pieces at each place; labels are text, which the script escapes.
+    """Pack a text with the likeliest pieces at each place; labels are text, which the
+    script escapes.
 
-    place: the one to look at, from 1; 0 for the place after the last piece. Each place has its likeliest pieces with
-    their log-probabilities, and its perplexity: the number of equally likely pieces among which a choice would be as
-    uncertain.
+    place: the one to look at, from 1; 0 for the place after the last piece. Each place
+    has its likeliest pieces with their log-probabilities, and its perplexity: the
+    number of equally likely pieces among which a choice would be as uncertain.
     """
     places = [
         {
@@ -67,7 +71,8 @@ def payload(
 
 
 def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
-    """Show two whole texts, each piece shaded by its surprise, and which of them is likelier."""
+    """Show two whole texts, each piece shaded by its surprise, and which of them is
+    likelier."""
     first, second = texts
     gain = abs(first.total - second.total)
     said = (

@@ -1,4 +1,5 @@
-"""The language model, a part of the Sentiment tab: a text is read and written on piece by piece, and two compared."""
+"""The language model, a part of the Sentiment tab: a text is read and written on piece
+by piece, and two compared."""
 
 import json
 from typing import Any
@@ -56,7 +57,8 @@ def build(part: Layout) -> None:
                 "writer.js", TRANSPORT, "writer-view"
             )
         with gr.Column(scale=4, min_width=280):
-            # The last declared is set first: the place must be there before the text is read.
+            # The last declared is set first: the place must be there before the text is
+            # read.
             text = part.control(
                 "lm_text",
                 Words(BEGINNING),
@@ -97,7 +99,8 @@ def build(part: Layout) -> None:
     }
     part.opened.change(trigger_mode="always_last", **opening)
     page.on_return.append(opening)
-    # One listener: what is done to a text comes after what was done before, and its answer too.
+    # One listener: what is done to a text comes after what was done before, and its
+    # answer too.
     picture.act(**part.listener(act, *answered, problem="problem"), **LATEST)
     picture.choose(**part.listener(look, "lm_place"), **LATEST)
     gr.on(
@@ -112,7 +115,8 @@ def build(part: Layout) -> None:
 
 
 def options_of(sampling: dict[str, Any]) -> Options:
-    """The options of sampling that the controls stand for; an empty field is its default. Raises UserError."""
+    """The options of sampling that the controls stand for; an empty field is its
+    default. Raises UserError."""
     values = dict[str, float]()
     for name, kind in SAMPLING.items():
         value = kind.default if sampling[name] is None else sampling[name]
@@ -189,7 +193,8 @@ def read_first(
     lm_place: int | None,
     **sampling: Any,
 ) -> dict[str, Any]:
-    """Read the text of the address where none is shown yet, or another, and look at the place of the address."""
+    """Read the text of the address where none is shown yet, or another, and look at the
+    place of the address."""
     if shown is not None and shown.text == (lm_text or ""):
         return {}
     place = _place(lm_place)
@@ -225,7 +230,8 @@ def act(
     event: gr.EventData,
     **sampling: Any,
 ) -> dict[str, Any]:
-    """Write a piece, put another in a place and drop what follows, or take the last one away."""
+    """Write a piece, put another in a place and drop what follows, or take the last one
+    away."""
     if shown is None:
         return {}
     options = options_of(sampling)

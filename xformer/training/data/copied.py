@@ -1,8 +1,10 @@
-"""Made-up sentence pairs with what a translation must copy: names, numbers, dates, addresses, codes, formulas, signs.
+"""Made-up sentence pairs with what a translation must copy: names, numbers, dates,
+addresses, codes, formulas, signs.
 
-Data have few of each, and of most kinds none, so that a model turns "john@example.com" into a word it knows. Sentences
-with slots stand in carriers.tsv; what fills the slots is drawn again for each epoch, from the lists of fillings.json,
-in which an item that is likelier than others stands several times.
+Data have few of each, and of most kinds none, so that a model turns "john@example.com"
+into a word it knows. Sentences with slots stand in carriers.tsv; what fills the slots
+is drawn again for each epoch, from the lists of fillings.json, in which an item that is
+likelier than others stands several times.
 """
 
 from __future__ import annotations
@@ -57,8 +59,9 @@ LISTS: dict[str, list[str]] = json.loads(
 
 
 def one(name: str, rng: Random) -> str:
-    """Draw an item of a list, and its parts: {1-99} is a number, {word} an item of another list or of MADE, {Word} the
-    same with a capital, and {WORD} in capitals. ({words} are English, and one piece of the vocabulary each.)"""
+    """Draw an item of a list, and its parts: {1-99} is a number, {word} an item of
+    another list or of MADE, {Word} the same with a capital, and {WORD} in capitals.
+    ({words} are English, and one piece of the vocabulary each.)"""
 
     def part(found: re.Match[str]) -> str:
         name, most = found.groups()
@@ -87,7 +90,8 @@ def copied(name: str, rng: Random) -> Filling:
 
 
 def surname(rng: Random) -> str:
-    """Draw a surname, a quarter of them made of syllables; a few are double, or begin with O' or Mc."""
+    """Draw a surname, a quarter of them made of syllables; a few are double, or begin
+    with O' or Mc."""
     name = (
         one("word", rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
     )
@@ -106,8 +110,9 @@ def titled(titles: str, rng: Random) -> Filling:
 
 
 def separated(value: int, rng: Random) -> Filling:
-    """Write a whole number with separators: "3,450" is "3.450". One of four digits has none in a third of the draws, as
-    the academy of Spanish asks: "3450" on both sides, so that which of the two to write can be learned."""
+    """Write a whole number with separators: "3,450" is "3.450". One of four digits has
+    none in a third of the draws, as the academy of Spanish asks: "3450" on both sides,
+    so that which of the two to write can be learned."""
     if 1_000 <= value <= 9_999 and rng.random() < 1 / 3:
         return alike(str(value))
     return f"{value:,}", f"{value:,}".replace(",", ".")
@@ -169,7 +174,8 @@ def measure(rng: Random) -> Filling:
 
 
 def date(rng: Random) -> Filling:
-    """Draw a date. One in figures stays as it is: whether 12/03 is in March or in December is not known."""
+    """Draw a date. One in figures stays as it is: whether 12/03 is in March or in
+    December is not known."""
     day = rng.randint(1, 28)
     month = rng.randint(1, 12)
     year = rng.randint(1890, 2035)
@@ -206,7 +212,8 @@ def date(rng: Random) -> Filling:
 
 
 def time(rng: Random) -> Filling:
-    """Draw a time, from two o'clock on, so that its article is plural; "5:45 pm" is "17:45"."""
+    """Draw a time, from two o'clock on, so that its article is plural; "5:45 pm" is
+    "17:45"."""
     hour = rng.randint(2, 12)
     minute = rng.randint(0, 59)
     chance = rng.random()
@@ -238,7 +245,8 @@ def code(rng: Random) -> Filling:
 
 
 def plain(name: str, rng: Random) -> str:
-    """Draw an item of a list as it can stand in an address: its letters without marks, in lower case."""
+    """Draw an item of a list as it can stand in an address: its letters without marks,
+    in lower case."""
     return "".join(c for c in one(name, rng).lower() if c in ascii_lowercase) or "info"
 
 
@@ -335,7 +343,8 @@ def foreign_carriers() -> list[tuple[str, str]]:
 
 
 def draw(rng: Random) -> tuple[str, str]:
-    """Draw a pair: mostly a sentence with its slots filled, else what fills one, alone."""
+    """Draw a pair: mostly a sentence with its slots filled, else what fills one,
+    alone."""
     if rng.random() < BARE:
         english, spanish = FILLINGS[rng.choice([*FILLINGS])](rng)
         return english, spanish[0].upper() + spanish[1:] if english[

@@ -1,4 +1,5 @@
-"""Read sentence pairs, roughen them as people type, and pack them into batches of similar length."""
+"""Read sentence pairs, roughen them as people type, and pack them into batches of
+similar length."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and E
 
 
 class Ranked(NamedTuple):
-    """A source with RANKED hypotheses of a model, in pieces without BOS and EOS, and what each costs: 0 what says the
-    same as the references, 1 what has nothing of them."""
+    """A source with RANKED hypotheses of a model, in pieces without BOS and EOS, and
+    what each costs: 0 what says the same as the references, 1 what has nothing of them.
+    """
 
     source: list[int]
     hypotheses: list[list[int]]
@@ -45,14 +47,17 @@ WORD = re.compile(r"[^\W\d_]+")
 SELDOM = 0.02
 # the mark of a pair that is kept though it shares a sentence with a test
 IN_TEST = "in-test"
-# hypotheses of a beam, the first; those that follow are seldom probable, and cost as much
+# hypotheses of a beam, the first; those that follow are seldom probable, and cost as
+# much
 RANKED = 4
-# the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
+# the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a
+# title
 ENTRY = "entry"
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
+    """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises
+    FileNotFoundError and ValueError."""
     with refusing(
         (lzma.LZMAError, UnicodeDecodeError),
         lambda error: ValueError(
@@ -70,10 +75,12 @@ def read_lines(path: Path) -> list[str]:
 def read_columns(
     path: Path, first: str, one: str, many: str, form: str
 ) -> list[list[str]]:
-    """Read the columns of a .tsv or .tsv.xz file, two at least, none of these two empty.
+    """Read the columns of a .tsv or .tsv.xz file, two at least, none of these two
+    empty.
 
-    first: a pattern of the first column. one, many, form: what a line holds, for the messages. Raises
-    FileNotFoundError, or ValueError naming the first line that is of another form.
+    first: a pattern of the first column. one, many, form: what a line holds, for the
+    messages. Raises FileNotFoundError, or ValueError naming the first line that is of
+    another form.
     """
     rows = []
     for number, line in enumerate(read_lines(path), 1):
@@ -90,8 +97,8 @@ def read_columns(
 
 
 def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
-    """Read sentence pairs, English TAB Spanish, with their third column, which is empty where a line has none. Raises
-    as `read_columns` does."""
+    """Read sentence pairs, English TAB Spanish, with their third column, which is empty
+    where a line has none. Raises as `read_columns` does."""
     rows = read_columns(
         path, ".+", "a pair", "sentence pairs", "English, a tab, Spanish"
     )
@@ -107,9 +114,10 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
-    """Read hypotheses: source TAB hypothesis TAB nearness, 0 to 100, RANKED lines one after the other for each source.
-    Those of one source that all cost the same are left out. Raises as `read_columns` does, and ValueError where a line
-    has no nearness or none are left."""
+    """Read hypotheses: source TAB hypothesis TAB nearness, 0 to 100, RANKED lines one
+    after the other for each source. Those of one source that all cost the same are left
+    out. Raises as `read_columns` does, and ValueError where a line has no nearness or
+    none are left."""
     rows = read_columns(
         path,
         ".+",
@@ -151,7 +159,8 @@ def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
-    """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is there."""
+    """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is
+    there."""
     return next(
         (
             p
@@ -165,9 +174,11 @@ def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
 def needed_file(
     folder: Path, name: str, data: str, line: str, kind: str = "tsv"
 ) -> Path:
-    """Return the path of a file of training data; raises UserError where it is not there.
+    """Return the path of a file of training data; raises UserError where it is not
+    there.
 
-    data: the command that fetches it, python -m research data … line: the form of its lines, for the message.
+    data: the command that fetches it, python -m research data … line: the form of its
+    lines, for the message.
     """
     path = data_file(folder, name, kind)
     if path is None:
@@ -179,7 +190,8 @@ def needed_file(
 
 
 def key(sentence: str) -> str:
-    """Reduce a sentence to its letters and digits without case: equal for sentences that differ in nothing else."""
+    """Reduce a sentence to its letters and digits without case: equal for sentences
+    that differ in nothing else."""
     return (
         re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold())
         or sentence
@@ -187,7 +199,8 @@ def key(sentence: str) -> str:
 
 
 def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that share neither their English nor their Spanish with `excluded`, by `key`."""
+    """Return the pairs that share neither their English nor their Spanish with
+    `excluded`, by `key`."""
     english = {key(pair[0]) for pair in excluded}
     spanish = {key(pair[1]) for pair in excluded}
     return [
@@ -204,7 +217,8 @@ def turned(pairs: Iterable[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Roughening:
-    """How often (0 to 1) a sentence is changed as if typed in haste; its translation stays as it is, but for capitals."""
+    """How often (0 to 1) a sentence is changed as if typed in haste; its translation
+    stays as it is, but for capitals."""
 
     lower: float = 0.25  # all in lower case
     no_stop: float = 0.25  # punctuation at its ends left out
@@ -240,7 +254,8 @@ def _like(new: str, old: re.Match[str]) -> str:
 
 
 def slip(text: str, rng: random.Random) -> str:
-    """Make one slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
+    """Make one slip of the finger inside a word: two letters swapped, one lost, or one
+    doubled."""
     inner = [i for i in range(1, len(text) - 1) if text[i - 1 : i + 2].isalpha()]
     if not inner:
         return text
@@ -255,7 +270,8 @@ def slip(text: str, rng: random.Random) -> str:
 
 
 def plain(text: str) -> str:
-    """Write a text as many people type: in lower case, without punctuation at its ends."""
+    """Write a text as many people type: in lower case, without punctuation at its
+    ends."""
     return text.lower().rstrip(" .!?…").lstrip("¿¡")
 
 
@@ -287,7 +303,8 @@ def roughen(
 def join(
     pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300
 ) -> Iterator[Pair]:
-    """Yield pairs, some joined two or three in one; no joined English gets longer than `longest` characters."""
+    """Yield pairs, some joined two or three in one; no joined English gets longer than
+    `longest` characters."""
     waiting = iter(pairs)
     for english, spanish in waiting:
         if rng.random() < how.join:
@@ -305,8 +322,9 @@ def join(
 
 
 def dress(entry: Pair, rng: random.Random) -> Pair:
-    """Write an entry of a dictionary as people type it: bare, with a capital, with a full stop, in capitals; alike on
-    both sides. One that has signs or capitals of its own mostly stays as it is."""
+    """Write an entry of a dictionary as people type it: bare, with a capital, with a
+    full stop, in capitals; alike on both sides. One that has signs or capitals of its
+    own mostly stays as it is."""
     english, spanish = entry
     chance = rng.random()
     if chance < 0.2:
@@ -328,7 +346,8 @@ def dress(entry: Pair, rng: random.Random) -> Pair:
 
 
 def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item]:
-    """Return each item as many times as the whole part of `times` says; the rest is a share of them, drawn."""
+    """Return each item as many times as the whole part of `times` says; the rest is a
+    share of them, drawn."""
     whole, rest = divmod(round(times * len(items)), max(1, len(items)))
     return [*items] * whole + rng.sample(items, rest)
 
@@ -339,7 +358,8 @@ def packed(
     lengths: Callable[[Item], tuple[int, int]],
     rng: random.Random,
 ) -> list[list[Item]]:
-    """Pack rows of similar length into batches of at most `most` pieces, padding included, in an order that is drawn.
+    """Pack rows of similar length into batches of at most `most` pieces, padding
+    included, in an order that is drawn.
     lengths: the pieces of a row's source, and of its target or of all its targets."""
     batches: list[list[Item]] = []
     # pieces of the longest source so far; the rows come with ever longer targets
@@ -356,15 +376,17 @@ def packed(
 
 
 class Names:
-    """Names of people and places that pairs hold, alike on both sides, to be exchanged for one another.
+    """Names of people and places that pairs hold, alike on both sides, to be exchanged
+    for one another.
 
-    Most pairs of Tatoeba that have a name have Tom. A model that has seen a few thousand, and more that are made of
-    halves of them, learns to copy those that it has never seen.
+    Most pairs of Tatoeba that have a name have Tom. A model that has seen a few
+    thousand, and more that are made of halves of them, learns to copy those that it has
+    never seen.
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
-        """Find the names: words of a capital and two small letters or more that stand on both sides of a pair and are
-        seldom written small."""
+        """Find the names: words of a capital and two small letters or more that stand
+        on both sides of a pair and are seldom written small."""
         alike: Counter[str] = Counter()
         small: Counter[str] = Counter()
         for english, spanish in pairs:
@@ -384,8 +406,9 @@ class Names:
         self._in_a = [name for name in self.names if name.endswith("a")]
 
     def draw(self, name: str, rng: random.Random) -> str:
-        """Draw a name in place of another, half of them made of two, and some from names of many languages. What ends
-        in -a is exchanged for the like, so that adjectives mostly go on agreeing."""
+        """Draw a name in place of another, half of them made of two, and some from
+        names of many languages. What ends in -a is exchanged for the like, so that
+        adjectives mostly go on agreeing."""
         new = rng.choice(self._in_a if name.endswith("a") else self.names)
         chance = rng.random()
         if 0.5 <= chance < 0.65 and not name.endswith("a"):
@@ -399,7 +422,8 @@ class Names:
         return new
 
     def exchange(self, pair: Pair, rng: random.Random) -> Pair:
-        """Put other names in the place of those that a pair has on both sides, the same on both."""
+        """Put other names in the place of those that a pair has on both sides, the same
+        on both."""
         on_both = self._known.intersection(*map(WORD.findall, pair))
         new = {name: self.draw(name, rng) for name in sorted(on_both)}
         if not new:
@@ -413,7 +437,8 @@ class Names:
 
 @dataclass(frozen=True)
 class Packer:
-    """Make batches of pairs: what there is to know for it, so that other processes can do it too."""
+    """Make batches of pairs: what there is to know for it, so that other processes can
+    do it too."""
 
     tokenizer: Tokenizer
     names: Names
@@ -423,8 +448,8 @@ class Packer:
     def __call__(
         self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str
     ) -> list[list[Ids]]:
-        """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
-        length together."""
+        """Roughen and join pairs, not those that are `finished`, split them all into
+        pieces, and pack those of similar length together."""
         rng = random.Random(seed)
         reverse = self.options.reverse
         rows = []
@@ -469,7 +494,8 @@ class Packer:
 
 
 class TranslationBatches:
-    """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
+    """Make batches of pieces for each epoch: the same sentences in the same order for
+    the same seed and epoch.
 
     (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
     """
@@ -487,9 +513,10 @@ class TranslationBatches:
         roughening: Roughening | None = None,
         seed: int = 0,
     ) -> None:
-        """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
-        dictionary, which are dressed by chance and neither roughened nor joined. Of the ranked, if there are any, each
-        batch has some beside its pairs, as many pieces again. Raises ValueError for wrong options.
+        """Take pairs that each epoch has once, pairs to draw from, pairs written for
+        training, and entries of a dictionary, which are dressed by chance and neither
+        roughened nor joined. Of the ranked, if there are any, each batch has some
+        beside its pairs, as many pieces again. Raises ValueError for wrong options.
         """
         check(options)
         self.pairs = pairs
@@ -531,7 +558,8 @@ class TranslationBatches:
                 )
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids | Ranked]]:
-        """Yield the batches of one epoch without the first `skip`: `Ids`, and after them some of the ranked."""
+        """Yield the batches of one epoch without the first `skip`: `Ids`, and after
+        them some of the ranked."""
         ranked = islice(
             self._ranked(random.Random(f"{self.seed} {number} ranked")), skip, None
         )

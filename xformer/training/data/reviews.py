@@ -1,4 +1,5 @@
-"""Read texts with and without labels, draw a share of the labels, and pack texts into batches or windows."""
+"""Read texts with and without labels, draw a share of the labels, and pack texts into
+batches or windows."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def read_rows(path: Path) -> list[Labelled]:
 
 
 def share(rows: Sequence[tuple[int, T]], part: float, seed: int) -> list[tuple[int, T]]:
-    """Draw a part (0 to 1) of the rows, as many of each label; a smaller part of the same seed is in a larger one."""
+    """Draw a part (0 to 1) of the rows, as many of each label; a smaller part of the
+    same seed is in a larger one."""
     if not 0 < part <= 1:
         raise ValueError(
             f"the share of labels is {part}; it must be above 0 and at most 1"
@@ -59,7 +61,8 @@ def learn_vocabulary(texts: Sequence[str], size: int, seed: int) -> Tokenizer:
 def encode_rows(
     tokenizer: Tokenizer, rows: Sequence[Labelled], max_length: int
 ) -> list[Example]:
-    """Split labelled texts into pieces, from BOS to EOS; of texts too long the beginning and the end are kept."""
+    """Split labelled texts into pieces, from BOS to EOS; of texts too long the
+    beginning and the end are kept."""
     return [
         (label, np.array(encode(tokenizer, tidy(text), max_length)[0], dtype=np.int32))
         for label, text in rows
@@ -75,7 +78,8 @@ def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]
 
 
 class ReviewBatches:
-    """Make batches of examples of similar length for each epoch, the same for the same seed and epoch."""
+    """Make batches of examples of similar length for each epoch, the same for the same
+    seed and epoch."""
 
     def __init__(
         self,
@@ -85,9 +89,11 @@ class ReviewBatches:
         batch_rows: int = 128,
         seed: int = 0,
     ) -> None:
-        """Take examples, each with the share of them used in an epoch, which may be above 1.
+        """Take examples, each with the share of them used in an epoch, which may be
+        above 1.
 
-        batch_pieces: of a batch, padding included. Raises ValueError for a negative share.
+        batch_pieces: of a batch, padding included. Raises ValueError for a negative
+        share.
         """
         if any(part < 0 for _, part in sources):
             raise ValueError(
@@ -119,7 +125,8 @@ class ReviewBatches:
 
 
 class Windows:
-    """Put texts one after the other and cut them into windows of equal length, in another order in each epoch."""
+    """Put texts one after the other and cut them into windows of equal length, in
+    another order in each epoch."""
 
     def __init__(
         self,
@@ -134,10 +141,11 @@ class Windows:
         self.size = max(1, batch_pieces // length)  # windows in a batch
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[np.ndarray]]:
-        """Yield the batches of windows [length + 1] of one epoch without the first `skip`.
+        """Yield the batches of windows [length + 1] of one epoch without the first
+        `skip`.
 
-        A window begins with the piece that the one before ends with. Pieces at the end that fill no window are left
-        out.
+        A window begins with the piece that the one before ends with. Pieces at the end
+        that fill no window are left out.
         """
         order = list(range(len(self.texts)))
         random.Random(f"{self.seed} {number}").shuffle(order)

@@ -1,1 +1,2 @@
-"""What serves the page and is not seen: middleware, sessions, the API, what is private in Gradio."""
+"""What serves the page and is not seen: middleware, sessions, the API, what is private
+in Gradio."""

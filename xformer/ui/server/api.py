@@ -1,4 +1,5 @@
-"""The named endpoints, for gradio_client, HTTP and MCP; all other listeners of the page are private."""
+"""The named endpoints, for gradio_client, HTTP and MCP; all other listeners of the page
+are private."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ log = logging.getLogger(__name__)
 def publish(
     demo: gr.Blocks, service: TranslationService, reader: ReviewService | None
 ) -> None:
-    """Offer `translate`, `explain` and, where there is a classifier, `classify`; called inside the Blocks."""
+    """Offer `translate`, `explain` and, where there is a classifier, `classify`; called
+    inside the Blocks."""
 
     def translate(text: str, beam: int = 5, n_best: int = 1) -> dict[str, Any]:
         """Translate an English sentence into Spanish with a small transformer.
@@ -33,9 +35,9 @@ def publish(
             beam: How many hypotheses the search keeps at each step, 1 (greedy) to 16.
             n_best: How many translations to return, 1 to beam.
 
-        Returns:
-            the best translation as "text", its "score", its "pieces" with their natural "log_probs" and the likeliest
-            "alternatives" of each, all translations as "n_best", and "warnings" in English.
+        Returns: the best translation as "text", its "score", its "pieces" with their
+            natural "log_probs" and the likeliest "alternatives" of each, all
+            translations as "n_best", and "warnings" in English.
         """
         if not BEAM.least <= beam <= BEAM.most:
             raise UserError(Message.of("error_beam", beam=beam, most=BEAM.most))
@@ -50,13 +52,14 @@ def publish(
             text: An English sentence.
             target: Its Spanish; if empty, the model's own translation.
             stack: "encoder_self", "decoder_self" or "cross" (Spanish looks at English).
-            layer: From 1; 0 for the layer of the cross-attention head that aligns words best.
+            layer: From 1; 0 for the layer of the cross-attention head that aligns words
+                best.
             head: From 1; 0 for that head.
 
-        Returns:
-            "probabilities", a row for each of "queries" and a column for each of "keys", where a row sums to 1; for a
-            decoder "predicts", the piece that each query is about to predict, and the natural "log_probs" of these;
-            the "checkpoint", "stack", "layer" and "head" that they are of.
+        Returns: "probabilities", a row for each of "queries" and a column for each of
+            "keys", where a row sums to 1; for a decoder "predicts", the piece that each
+            query is about to predict, and the natural "log_probs" of these; the
+            "checkpoint", "stack", "layer" and "head" that they are of.
         """
         stack = of_model.STACK.read("stack", str(stack))
         layers, heads = (
@@ -89,11 +92,12 @@ def publish(
         """Tell whether an English review is positive or negative.
 
         Args:
-            text: A review, from a few words to 30,000 characters; of a long one the middle is left out.
+            text: A review, from a few words to 30,000 characters; of a long one the
+                middle is left out.
 
-        Returns:
-            "label", its calibrated "probability", the "probabilities" of both labels, the "pieces" that were read and
-            the pooling's "weights" of them, how many pieces were "cut" out, and "warnings" in English.
+        Returns: "label", its calibrated "probability", the "probabilities" of both
+            labels, the "pieces" that were read and the pooling's "weights" of them, how
+            many pieces were "cut" out, and "warnings" in English.
         """
         assert reader is not None
         return reader.classify([text])[0].to_json()
@@ -108,7 +112,8 @@ def publish(
 
 
 def told(ask: Callable[..., Any]) -> Callable[..., Any]:
-    """Check the arguments of an endpoint, and answer what goes wrong with one sentence that says nothing of the inside."""
+    """Check the arguments of an endpoint, and answer what goes wrong with one sentence
+    that says nothing of the inside."""
     kinds = {"str": (str, "a text"), "int": (int, "a whole number")}
 
     @wraps(ask)

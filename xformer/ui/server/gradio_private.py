@@ -1,8 +1,10 @@
-"""Everything that rests on private parts of Gradio, which its next version may change: tried on the versions `TRIED`.
+"""Everything that rests on private parts of Gradio, which its next version may change:
+tried on the versions `TRIED`.
 
-A test fails on any other version. Then read what each function here says it rests on, run all tests, and widen `TRIED`.
-Nothing else in this package uses a name that Gradio does not document. tests/test_plain_gradio.py sees each fault that
-something here is for, and fails where Gradio has mended it; docs/upstream/ has patches to send.
+A test fails on any other version. Then read what each function here says it rests on,
+run all tests, and widen `TRIED`. Nothing else in this package uses a name that Gradio
+does not document. tests/test_plain_gradio.py sees each fault that something here is
+for, and fails where Gradio has mended it; docs/upstream/ has patches to send.
 """
 
 import asyncio
@@ -31,7 +33,8 @@ from starlette.routing import Route
 from xformer.serve.connections import GRACE, Patient, handle_exit
 from xformer.strings import ENGLISH
 
-# Of what types the values of components can be; of others, Gradio's own check is enough.
+# Of what types the values of components can be; of others, Gradio's own check is
+# enough.
 KINDS: dict[type, Any] = {
     gr.Textbox: (str, int, float),
     gr.Checkbox: bool,
@@ -39,13 +42,14 @@ KINDS: dict[type, Any] = {
     gr.Slider: (int, float),
     gr.Dataset: int,
 }
-# number of a component: beyond it JavaScript has no whole numbers, and JSON as Gradio writes it none
+# number of a component: beyond it JavaScript has no whole numbers, and JSON as Gradio
+# writes it none
 LARGEST = 2**53
 log = logging.getLogger(__name__)
 # the oldest and the newest minor version; requirements.txt takes no other
 TRIED = ("6.31", "6.31")
-# Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
-# any client that asks, recordings, an editor, a monitor.
+# Routes of Gradio that this page has no use for: sessions written to the disk, other
+# servers' files fetched for any client that asks, recordings, an editor, a monitor.
 CLOSED = re.compile(
     r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
@@ -66,7 +70,8 @@ LONGEST_NAME = 64
 LATE = GRACE - 1
 # seconds between two looks for requests in the queue, and for how far they are
 PAUSES = 0.02, 0.1
-# answers that wait for a connection to take them: half a minute of a run that is watched
+# answers that wait for a connection to take them: half a minute of a run that is
+# watched
 MOST_UNREAD = 64
 # how the last event of a stream of a page's answers begins
 END = b'data: {"msg":"close_stream"'
@@ -76,17 +81,23 @@ RECEIVED = "xformer.received"
 REFUSED = "xformer.refused"
 # in the scope of a request that has joined the queue: its session
 JOINED = "xformer.joined"
-# Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it:
-# - in the tree of components two searches, of which one visited 64,252 components for a click that sets 250 and
+# Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in
+# it:
+# - in the tree of components two searches, of which one visited 64,252 components for a
+# click that sets 250 and
 #   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
 #   events;
-# - in what answers events, that a listener that waited runs alone: all listeners of its event ran, and where two of
+# - in what answers events, that a listener that waited runs alone: all listeners of its
+# event ran, and where two of
 #   them waited, each had the other wait again, for ever (docs/upstream/event_data.md);
-# - in the client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which
+# - in the client, that what a step of an answer changes is changed in a copy: on a busy
+# machine the step before, which
 #   nobody had looked at yet, lost what only it set, in 3 of 10 tries at a load of 10;
-# - in a status that was taken away, the clock, which ran for ever, sixty frames a second, a tenth of a core, and the
+# - in a status that was taken away, the clock, which ran for ever, sixty frames a
+# second, a tenth of a core, and the
 #   moving squares, which ran for three seconds more;
-# - in a dropdown, the labels of choices: an error where fewer come while its list is open.
+# - in a dropdown, the labels of choices: an error where fewer come while its list is
+# open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {
     "core": (
@@ -155,43 +166,49 @@ REPLACED = {
     ),
 }
 
-# Gradio counts each call in a table and computes the whole table again after each call: 11 ms of a core with 100
-# calls in it, 23 with 10,000. It serves only the monitoring page, which is off.
+# Gradio counts each call in a table and computes the whole table again after each call:
+# 11 ms of a core with 100 calls in it, 23 with 10,000. It serves only the monitoring
+# page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
-# Gradio's own middleware lets pages of all sites ask a server that is not on localhost, with any header, and read what
-# it answers. serve/hosts.py refuses them; but on a Space it takes the headers of proxies as they come, so a page of
-# another site that sends X-Gradio-Server with its own name was answered, 200 in place of 403. Without leave to send
-# that header, the browser does not send it.
+# Gradio's own middleware lets pages of all sites ask a server that is not on localhost,
+# with any header, and read what it answers. serve/hosts.py refuses them; but on a Space
+# it takes the headers of proxies as they come, so a page of another site that sends
+# X-Gradio-Server with its own name was answered, 200 in place of 403. Without leave to
+# send that header, the browser does not send it.
 routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, misc]
 
-# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps. The limit of
-# a body's size is not enough: of twenty requests with names of 10 MB seven were taken, and 15 seconds later, answered
-# or not, their 70 MB were kept still (the process had grown by 104).
+# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key
+# of what it keeps. The limit of a body's size is not enough: of twenty requests with
+# names of 10 MB seven were taken, and 15 seconds later, answered or not, their 70 MB
+# were kept still (the process had grown by 104).
 for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
     _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
     _model.model_rebuild(force=True)
 
 
-# Do not note what every component of a page was set to, its pictures among them: only deep links read that, which
-# `CLOSED` closes. Gradio has no public way to leave it: `deep_link` is an option of gr.Interface only. An opened page
-# keeps 4.2 MB without this and `keep_little`, 1.6 without this, and 0.7 with both.
+# Do not note what every component of a page was set to, its pictures among them: only
+# deep links read that, which `CLOSED` closes. Gradio has no public way to leave it:
+# `deep_link` is an option of gr.Interface only. An opened page keeps 4.2 MB without
+# this and `keep_little`, 1.6 without this, and 0.7 with both.
 state_holder.SessionState.config_values = property(
     lambda state: {}, lambda state, values: None
 )  # type: ignore
 for _note in ("_update_config", "_update_value_in_config"):
     setattr(state_holder.SessionState, _note, lambda *what: None)
 
-# For `launch`: Gradio has just waited for an answer of this server. It asks again, for the page, and ends the app where
-# that takes 3 seconds: of six apps that were started at once on one core, five ended so.
+# For `launch`: Gradio has just waited for an answer of this server. It asks again, for
+# the page, and ends the app where that takes 3 seconds: of six apps that were started
+# at once on one core, five ended so.
 UNASKED: dict[str, Any] = {"_frontend": False}
 
 _start = http_server.Server.run_in_thread
 
 
 def _strange(block: Any, value: Any, choices: Any = ()) -> bool:
-    """Whether a value cannot come from a component. Of what can, Gradio compares the size and the choice.
+    """Whether a value cannot come from a component. Of what can, Gradio compares the
+    size and the choice.
 
     choices: those that it has at present, where it is a menu.
     """
@@ -223,7 +240,8 @@ def _strange(block: Any, value: Any, choices: Any = ()) -> bool:
 
 
 def _whole(value: Any) -> Any:
-    """A text without halves of characters, which Gradio cannot send back; any other value as it is."""
+    """A text without halves of characters, which Gradio cannot send back; any other
+    value as it is."""
     return (
         value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if isinstance(value, str)
@@ -238,8 +256,8 @@ class Refused(gr.Error):
 async def _preprocess(
     blocks: gr.Blocks, block_fn: Any, inputs: list[Any], state: Any, *more: Any
 ) -> Any:
-    """Have Gradio read the inputs of a listener. What cannot be read is refused in a sentence, with one line in the log
-    in place of dozens."""
+    """Have Gradio read the inputs of a listener. What cannot be read is refused in a
+    sentence, with one line in the log in place of dozens."""
     try:
         for block, value in zip(block_fn.inputs, inputs, strict=False):
             now = (
@@ -266,7 +284,8 @@ async def _preprocess(
 
 
 async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -> Any:
-    """Have Gradio answer a request. An event brings a dictionary of data, of which Gradio makes sure nowhere."""
+    """Have Gradio answer a request. An event brings a dictionary of data, of which
+    Gradio makes sure nowhere."""
     if not isinstance(body.event_data, dict):
         body.event_data = {}
     try:
@@ -284,25 +303,27 @@ route_utils.call_process_api = _call
 
 
 def _run_in_thread(server: Any) -> None:
-    """Start a server whose connections have a time to say what they want (serve/connections.py), and which finishes
-    what is under way when it is ended; `launch` has no option for uvicorn's protocol, and uvicorn has none for that
-    time. Gradio's own wait, of five seconds, is enough: of six MCP servers that were started at once on one core none
-    needed more than 0.41."""
+    """Start a server whose connections have a time to say what they want
+    (serve/connections.py), and which finishes what is under way when it is ended;
+    `launch` has no option for uvicorn's protocol, and uvicorn has none for that time.
+    Gradio's own wait, of five seconds, is enough: of six MCP servers that were started
+    at once on one core none needed more than 0.41."""
     server.config.http = Patient
     server.config.timeout_graceful_shutdown = GRACE
     _start(server)
 
 
 async def _shutdown(server: Any, sockets: Any = None) -> None:
-    """End a server when what is under way is answered, as uvicorn does, with what `_end` does meanwhile."""
+    """End a server when what is under way is answered, as uvicorn does, with what
+    `_end` does meanwhile."""
     ending = asyncio.create_task(_end(server.running_app))
     await uvicorn.Server.shutdown(server, sockets)
     ending.cancel()
 
 
 async def _end(app: Any) -> None:
-    """End the streams that tell that a page is open, refuse what waits in the queue, and after `LATE` seconds what is
-    still computed, which would be broken off."""
+    """End the streams that tell that a page is open, refuse what waits in the queue,
+    and after `LATE` seconds what is still computed, which would be broken off."""
     if not isinstance(app, routes.App):
         return
     app.stop_event.set()
@@ -326,7 +347,8 @@ http_server.Server.handle_exit = handle_exit  # type: ignore[method-assign, assi
 
 
 def _event() -> Any:
-    """In the thread of a handler: the event of Gradio that it answers; None outside an event."""
+    """In the thread of a handler: the event of Gradio that it answers; None outside an
+    event."""
     blocks = LocalContext.blocks.get(None)
     event_id = LocalContext.event_id.get(None)
     return (
@@ -337,10 +359,12 @@ def _event() -> Any:
 
 
 def still_there() -> Callable[[], bool]:
-    """In the thread of a handler: make a function that tells later whether the client has closed the page or hung up.
+    """In the thread of a handler: make a function that tells later whether the client
+    has closed the page or hung up.
 
-    Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end; and what
-    a slow connection does not take it keeps. Whoever takes none of MOST_UNREAD answers is not there either.
+    Gradio marks the event of a connection that is gone as not alive, but lets its
+    handler run on to the end; and what a slow connection does not take it keeps.
+    Whoever takes none of MOST_UNREAD answers is not there either.
     """
     blocks = LocalContext.blocks.get(None)
     event = _event()
@@ -355,8 +379,9 @@ def still_there() -> Callable[[], bool]:
 
 
 def visitor() -> tuple[str, str]:
-    """In the thread of a handler: the address and the session of the client; empty outside an event. Gradio tells
-    them only to a handler with an argument for them, and the guard of the models is asked deep below handlers."""
+    """In the thread of a handler: the address and the session of the client; empty
+    outside an event. Gradio tells them only to a handler with an argument for them, and
+    the guard of the models is asked deep below handlers."""
     event = _event()
     client = None if event is None else event.request.client
     return (
@@ -366,15 +391,16 @@ def visitor() -> tuple[str, str]:
 
 
 def asked() -> tuple[str, float]:
-    """In the thread of a handler: the session that asked for its answer, and the moment; empty outside an event.
-    Without the moment a late answer undoes a later one."""
+    """In the thread of a handler: the session that asked for its answer, and the
+    moment; empty outside an event. Without the moment a late answer undoes a later one.
+    """
     event = _event()
     return ("", 0.0) if event is None else (event.session_hash, event.enqueue_time)
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
-    """Whether a request with these cookies may see the page: it asks for no password, or was given it. Gradio looks in
-    its own routes only, and in none of `ENDING`."""
+    """Whether a request with these cookies may see the page: it asks for no password,
+    or was given it. Gradio looks in its own routes only, and in none of `ENDING`."""
     tokens = (
         cookies.get(f"{name}-{app.cookie_id}")
         for name in ("access-token", "access-token-unsecure")
@@ -383,8 +409,8 @@ def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
 
 
 def served_at(app: Any) -> list[str]:
-    """The addresses at which a page is served: its own, and that of a public link, which is not known before it is
-    served. serve/hosts.py refuses all other names."""
+    """The addresses at which a page is served: its own, and that of a public link,
+    which is not known before it is served. serve/hosts.py refuses all other names."""
     blocks = app.get_blocks()
     return [
         address
@@ -394,9 +420,11 @@ def served_at(app: Any) -> list[str]:
 
 
 def is_call(app: Any, name: str) -> bool:
-    """Whether this is the id of a call of the API that has not been answered, and not the name of a session.
+    """Whether this is the id of a call of the API that has not been answered, and not
+    the name of a session.
 
-    One that was dropped is none any more, though it may be computed still: Gradio's stream of its answers would fail.
+    One that was dropped is none any more, though it may be computed still: Gradio's
+    stream of its answers would fail.
     """
     queue = app.get_blocks()._queue
     return any(
@@ -406,9 +434,11 @@ def is_call(app: Any, name: str) -> bool:
 
 
 def lost(app: Any, session: str) -> str | None:
-    """What a stream of the answers of a session says that waits for none; None for one that waits for some.
+    """What a stream of the answers of a session says that waits for none; None for one
+    that waits for some.
 
-    Gradio says the same, and then fails: seventy lines in the log for each such request.
+    Gradio says the same, and then fails: seventy lines in the log for each such
+    request.
     """
     if session in app.get_blocks()._queue.pending_messages_per_session:
         return None
@@ -417,9 +447,10 @@ def lost(app: Any, session: str) -> str | None:
 
 
 def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
-    """Call `note` with the session and the address of each request that joins Gradio's queue; its scope has `JOINED`
-    from then on. Without it a visitor who opens hundreds of pages takes the sessions of others: Gradio forgets the
-    session that was used longest ago, and does not look at which address has most."""
+    """Call `note` with the session and the address of each request that joins Gradio's
+    queue; its scope has `JOINED` from then on. Without it a visitor who opens hundreds
+    of pages takes the sessions of others: Gradio forgets the session that was used
+    longest ago, and does not look at which address has most."""
     queue = app.get_blocks()._queue
     push = queue.push
 
@@ -452,8 +483,8 @@ def stay(demo: gr.Blocks) -> None:
 
 
 def jobs(app: Any) -> list[Job]:
-    """List the requests that wait in Gradio's queue or are computed. Gradio limits their number, not their bytes, and
-    computes those too that nobody listens to."""
+    """List the requests that wait in Gradio's queue or are computed. Gradio limits
+    their number, not their bytes, and computes those too that nobody listens to."""
     return [
         Job(
             event._id,
@@ -467,11 +498,12 @@ def jobs(app: Any) -> list[Job]:
 
 
 async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> None:
-    """Take a request out of Gradio's queue, or mark it as abandoned, as Gradio does when a stream of answers is
-    closed; a client that asks for its answer later is told that there is none.
+    """Take a request out of Gradio's queue, or mark it as abandoned, as Gradio does
+    when a stream of answers is closed; a client that asks for its answer later is told
+    that there is none.
 
-    heard: tells whether somebody listens by now: a stream that began meanwhile ends with `refusal`, as Gradio itself
-    would break it off.
+    heard: tells whether somebody listens by now: a stream that began meanwhile ends
+    with `refusal`, as Gradio itself would break it off.
     """
     queue = app.get_blocks()._queue
     if heard():
@@ -487,7 +519,8 @@ async def drop(app: Any, job: Job, heard: Callable[[], bool], refusal: str) -> N
 
 
 def _tell(app: Any, job: Job, refusal: str) -> bool:
-    """End a request: send a refusal as its answer. Return False where no stream can carry it."""
+    """End a request: send a refusal as its answer. Return False where no stream can
+    carry it."""
     messages = app.get_blocks()._queue.pending_messages_per_session.get(job.session)
     if messages is None:
         return False
@@ -500,20 +533,23 @@ def _tell(app: Any, job: Job, refusal: str) -> bool:
 
 
 def look_less_often(app: Any) -> None:
-    """Have Gradio look fifty times a second for requests, and ten times for how far they are.
+    """Have Gradio look fifty times a second for requests, and ten times for how far
+    they are.
 
-    It looks a thousand times and a hundred times, which takes a twentieth of a core from an app that nobody uses
-    (docs/upstream/poll.md).
+    It looks a thousand times and a hundred times, which takes a twentieth of a core
+    from an app that nobody uses (docs/upstream/poll.md).
     """
     queue = app.get_blocks()._queue
     queue.sleep_when_free, queue.progress_update_sleep_when_free = PAUSES
 
 
 def keep_little(app: Any) -> None:
-    """Stop Gradio from noting every component of the page for each session, even for one call of the API.
+    """Stop Gradio from noting every component of the page for each session, even for
+    one call of the API.
 
-    That is 190 ms of a core here, for a page of 2,150 components, and only for deep links, which `CLOSED` closes. Told
-    that a page has no components, it notes only what changes, in 0.2 ms.
+    That is 190 ms of a core here, for a page of 2,150 components, and only for deep
+    links, which `CLOSED` closes. Told that a page has no components, it notes only what
+    changes, in 0.2 ms.
     """
     app.state_holder.blocks = SimpleNamespace(
         default_config=app.get_blocks().default_config, blocks={}
@@ -521,14 +557,16 @@ def keep_little(app: Any) -> None:
 
 
 def sessions(app: Any) -> Iterator[tuple[str, Any]]:
-    """The sessions that are kept and the values of their States, the one that was used longest ago first."""
+    """The sessions that are kept and the values of their States, the one that was used
+    longest ago first."""
     for session, state in list(app.state_holder.session_data.items()):
         yield session, state.state_data
 
 
 def ended(app: Any, before: datetime.datetime) -> list[str]:
-    """Sessions that no page needs any more and that were last used before a time: pages that were closed, and calls of
-    the API, each a session named by its call, whose answer was fetched or never asked for.
+    """Sessions that no page needs any more and that were last used before a time: pages
+    that were closed, and calls of the API, each a session named by its call, whose
+    answer was fetched or never asked for.
 
     Gradio keeps them until there are too many of all: at least 0.7 MB of each page.
     """
@@ -556,8 +594,9 @@ def forget(app: Any, session: str) -> None:
 
 
 def _changed(begins: str) -> tuple[str, str]:
-    """The script of Gradio whose name begins so and in which all that is in `REPLACED` stands once: its name, and its
-    text with that replaced. Raises LookupError where there is none."""
+    """The script of Gradio whose name begins so and in which all that is in `REPLACED`
+    stands once: its name, and its text with that replaced. Raises LookupError where
+    there is none."""
     for path in SCRIPTS.glob(f"{begins}-*.js"):
         text = path.read_text(encoding="utf-8")
         counts = set[int]()
@@ -570,15 +609,18 @@ def _changed(begins: str) -> tuple[str, str]:
 
 
 def quick_scripts(scripts: str) -> dict[str, str]:
-    """The texts of scripts of Gradio by their names: that of the tree of components, which searches as
-    assets/gradio_tree.js does, shows answers as assets/gradio_answers.js lets them through, and has
-    assets/gradio_stream.js before it; that of listeners, of which one that waited runs alone; that of the client, in
-    which a step of an answer leaves the step before it as it was; that of the status of a component, whose clock stops;
-    and that of a dropdown. scripts: the folder of those in assets/, seen from Gradio's.
+    """The texts of scripts of Gradio by their names: that of the tree of components,
+    which searches as assets/gradio_tree.js does, shows answers as
+    assets/gradio_answers.js lets them through, and has assets/gradio_stream.js before
+    it; that of listeners, of which one that waited runs alone; that of the client, in
+    which a step of an answer leaves the step before it as it was; that of the status of
+    a component, whose clock stops; and that of a dropdown. scripts: the folder of those
+    in assets/, seen from Gradio's.
 
-    Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
-    for every component through all events: here most of the time from a click to the picture. Raises LookupError where
-    a script of Gradio is not as it was tried.
+    Gradio looks through all components of the page, each behind a proxy, for every
+    input and output of every event, and for every component through all events: here
+    most of the time from a click to the picture. Raises LookupError where a script of
+    Gradio is not as it was tried.
     """
     changed = dict(map(_changed, REPLACED))
     tree = next(iter(changed))
@@ -590,7 +632,8 @@ def quick_scripts(scripts: str) -> dict[str, str]:
 
 
 def quick_page(scripts: str) -> list[Route]:
-    """Serve `quick_scripts` in place of Gradio's; a version of Gradio that has others keeps its own."""
+    """Serve `quick_scripts` in place of Gradio's; a version of Gradio that has others
+    keeps its own."""
 
     def route(name: str, text: str) -> Route:
         return Route(
@@ -609,7 +652,8 @@ def quick_page(scripts: str) -> list[Route]:
 
 
 def hide_endpoints(demo: gr.Blocks) -> None:
-    """Leave the description of the endpoints out of the page that asks for a password: Gradio would put it there."""
+    """Leave the description of the endpoints out of the page that asks for a password:
+    Gradio would put it there."""
     describe = demo.get_api_info
     demo.get_api_info = (  # type: ignore[method-assign]
         lambda all_endpoints=False, page=None: describe(
@@ -621,10 +665,12 @@ def hide_endpoints(demo: gr.Blocks) -> None:
 def publish(
     demo: gr.Blocks, described: Callable[..., Any], called: Callable[..., Any]
 ) -> None:
-    """Offer a function as an endpoint named like it, called inside the Blocks; its docstring tells what it takes.
+    """Offer a function as an endpoint named like it, called inside the Blocks; its
+    docstring tells what it takes.
 
-    described: the function with its docstring. called: what is called for it. Gradio itself tells only clients of MCP
-    what the docstring says of each argument; here all are told (docs/upstream/api.md).
+    described: the function with its docstring. called: what is called for it. Gradio
+    itself tells only clients of MCP what the docstring says of each argument; here all
+    are told (docs/upstream/api.md).
     """
     description, arguments, returns = get_function_description(described)
     gr.api(

@@ -1,4 +1,5 @@
-"""Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
+"""Middleware before Gradio: security headers, limits of requests, and an end to those
+that the page never makes."""
 
 import asyncio
 import os
@@ -16,7 +17,8 @@ from xformer.serve.connections import patient
 from xformer.ui.server import gradio_private
 from xformer.ui.server.sessions import count_end, listening, make_room
 
-# Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
+# Gradio's page runs scripts that stand in it and makes functions of text; everything
+# comes from the page's own server.
 POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -51,7 +53,8 @@ MOST_OF_ONE = 30_000_000  # of those of one address: two of the largest
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every answer; streams pass through it untouched."""
+    """ASGI middleware that adds HEADERS to every answer; streams pass through it
+    untouched."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -68,7 +71,8 @@ class SecurityHeaders:
 
 
 class Doorkeeper:
-    """ASGI middleware that lets an address try one password at a time, and answers a wrong one after a while."""
+    """ASGI middleware that lets an address try one password at a time, and answers a
+    wrong one after a while."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -108,7 +112,8 @@ class Doorkeeper:
 
 
 class Gate:
-    """ASGI middleware that refuses what is CLOSED or too large, and forgets a call of the API when it is answered."""
+    """ASGI middleware that refuses what is CLOSED or too large, and forgets a call of
+    the API when it is answered."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -220,7 +225,8 @@ class Gate:
             make_room(app)
 
     def _held(self, app: Any) -> Counter[str]:
-        """Count, by address, the bytes of the requests that are received now, that wait, and that are computed."""
+        """Count, by address, the bytes of the requests that are received now, that
+        wait, and that are computed."""
         held = Counter[str]()
         for address, received in self._receiving.values():
             held[address] += sum(received)

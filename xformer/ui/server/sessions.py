@@ -1,4 +1,5 @@
-"""Sessions: how many people are served at once, and what is kept of each page and call, and for how long."""
+"""Sessions: how many people are served at once, and what is kept of each page and call,
+and for how long."""
 
 import asyncio
 import datetime
@@ -15,43 +16,52 @@ from xformer.strings import ENGLISH
 from xformer.ui.server import gradio_private
 from xformer.ui.server.gradio_private import forget
 
-# for requests beyond those that are served: their clients are told at once that there is no place
+# for requests beyond those that are served: their clients are told at once that there
+# is no place
 ROOM = 64
-# requests in Gradio's own queue, which refuses in English only; ours refuses long before
+# requests in Gradio's own queue, which refuses in English only; ours refuses long
+# before
 BACKSTOP = 5_000
 SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
 # after which Gradio itself forgets those that were not used for longest
 MOST_SESSIONS = 8 * SESSIONS
 # seconds that they are kept when their page is closed: a phone may have been asleep
 KEPT = 600
-# seconds after which the process gives back what was freed: 190 MB after a hundred people at once
+# seconds after which the process gives back what was freed: 190 MB after a hundred
+# people at once
 TRIM = 60
-# bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
+# bytes of a page besides: what Gradio notes of the components that a page sets when it
+# is opened
 PAGE = 600_000
-# bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+# bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence
+# 0.2
 MOST_KEPT = 400_000_000
 # seconds without a listener, and looks for one, after which a request is dropped
 UNHEARD = 10.0
 LOOKS = 10
-# seconds between two looks for uploads that no handler has read and deleted, and how old these are
+# seconds between two looks for uploads that no handler has read and deleted, and how
+# old these are
 UPLOADS = (60, 300)
 
 
 def door() -> Guard:
-    """Make the guard that all models of a page share; raises UserError where the environment says nonsense."""
+    """Make the guard that all models of a page share; raises UserError where the
+    environment says nonsense."""
     return Guard(
         most_people(), MOST_SECONDS, gradio_private.still_there, gradio_private.visitor
     )
 
 
 def at_once() -> int:
-    """Count the requests that are worked on at the same time; most of them wait for the same batch."""
+    """Count the requests that are worked on at the same time; most of them wait for the
+    same batch."""
     return most_people() + ROOM
 
 
 @asynccontextmanager
 async def sessions(app: Any) -> AsyncIterator[None]:
-    """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
+    """Keep little of each session while the server runs, and nothing of those that
+    ended a while ago."""
     gradio_private.look_less_often(app)
     gradio_private.keep_little(app)
     # of each call and session: how many streams of answers are open
@@ -82,7 +92,8 @@ async def _trim() -> None:
 
 
 async def _drop(app: Any) -> None:
-    """Drop the requests whose client has not listened for `UNHEARD` seconds and has no page open."""
+    """Drop the requests whose client has not listened for `UNHEARD` seconds and has no
+    page open."""
     # in a row that found nobody; a server that stood still has not looked
     looks = Counter[str]()
     refusal = ENGLISH.say("error_unheard", seconds=round(UNHEARD))
@@ -101,7 +112,8 @@ async def _drop(app: Any) -> None:
 
 @contextmanager
 def listening(app: Any, name: str) -> Iterator[None]:
-    """Note, as long as it is open, that a stream of the answers of a session or of one call is listened to."""
+    """Note, as long as it is open, that a stream of the answers of a session or of one
+    call is listened to."""
     app.state.listeners[name] += 1
     try:
         yield
@@ -112,8 +124,9 @@ def listening(app: Any, name: str) -> Iterator[None]:
 
 
 def count_end(app: Any, session: str) -> None:
-    """Count a stream of the answers of a session that the server has ended. Of more than `MOST_SESSIONS` sessions, the
-    one whose stream ended longest ago is counted no more: its page may then take one reply too early."""
+    """Count a stream of the answers of a session that the server has ended. Of more
+    than `MOST_SESSIONS` sessions, the one whose stream ended longest ago is counted no
+    more: its page may then take one reply too early."""
     ended = app.state.ended
     ended[session] = ended.pop(session, 0) + 1  # now the last in the order
     if len(ended) > MOST_SESSIONS:
@@ -121,8 +134,8 @@ def count_end(app: Any, session: str) -> None:
 
 
 def sweep(app: Any) -> None:
-    """Forget sessions that ended and were not used for `KEPT` seconds; then, while all others hold more than
-    `MOST_KEPT` bytes, the one that was used longest ago."""
+    """Forget sessions that ended and were not used for `KEPT` seconds; then, while all
+    others hold more than `MOST_KEPT` bytes, the one that was used longest ago."""
     for session in gradio_private.ended(
         app, datetime.datetime.now() - datetime.timedelta(seconds=KEPT)
     ):
@@ -145,8 +158,9 @@ def _forget(app: Any, session: str) -> None:
 
 
 def make_room(app: Any) -> None:
-    """While more than `SESSIONS` sessions are kept, forget one: of the client that has most, the one that was used
-    longest ago. So a client that opens hundreds takes no session from another."""
+    """While more than `SESSIONS` sessions are kept, forget one: of the client that has
+    most, the one that was used longest ago. So a client that opens hundreds takes no
+    session from another."""
     kept = [session for session, _ in gradio_private.sessions(app)]
     if len(kept) <= SESSIONS and len(app.state.clients) <= MOST_SESSIONS:
         return
