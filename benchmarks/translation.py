@@ -383,11 +383,13 @@ def _numbers(tensor: Tensor) -> Any:
 
 
 def _norm(to: Any, of: nn.Module) -> None:
-    to.gamma, to.beta = _numbers(of.weight), _numbers(of.bias)
+    to.gamma = _numbers(of.weight)
+    to.beta = _numbers(of.bias)
 
 
 def _linear(to: Any, of: nn.Module, rows: slice = slice(None)) -> None:
-    to.weight, to.bias = _numbers(of.weight[rows]), _numbers(of.bias[rows])
+    to.weight = _numbers(of.weight[rows])
+    to.bias = _numbers(of.bias[rows])
 
 
 class CTranslate2:

@@ -62,10 +62,8 @@ class Reference:
         past = torch.tensor(
             [[key <= query for key in range(len(given))] for query in range(len(given))]
         )
-        every, x = (
-            torch.ones(len(given), len(source), dtype=torch.bool),
-            self.embedded(given),
-        )
+        every = torch.ones(len(given), len(source), dtype=torch.bool)
+        x = self.embedded(given)
         for layer in self.model.decoder.layers:
             x = self.around(
                 layer.self_residual,

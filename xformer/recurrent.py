@@ -168,10 +168,8 @@ class State:
         self.summary = self.summary.index_select(0, hypotheses)
         self.states = [state.index_select(0, hypotheses) for state in self.states]
         if sentences is not None:
-            self.memory, self.mask = (
-                self.memory.index_select(0, sentences),
-                self.mask.index_select(0, sentences),
-            )
+            self.memory = self.memory.index_select(0, sentences)
+            self.mask = self.mask.index_select(0, sentences)
             self.keys = (
                 None if self.keys is None else self.keys.index_select(0, sentences)
             )

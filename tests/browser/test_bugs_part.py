@@ -36,7 +36,8 @@ def guess(page, bug):
 
 def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
     page = visit(f"/?tab=model&model_part=bugs&text={quote(learned_pairs[4][0])}")
-    bug, reply = patients(1)["A"], page.locator(".block.bugs-reply")
+    bug = patients(1)["A"]
+    reply = page.locator(".block.bugs-reply")
     expect(patient(page, "A").locator("[lang=es]").first).to_have_text(
         running.ask(Examine(*learned_pairs[4], "")).text
     )

@@ -21,7 +21,8 @@ def bleu(translation: str, reference: str) -> Bleu:
     A text of three tokens has no 4-grams; otherwise it would score 0 even where it is
     perfect.
     """
-    (reference, _), (translation, _) = clean(reference), one_line(translation)
+    reference, _ = clean(reference)
+    translation, _ = one_line(translation)
     said, wanted = (
         Tokenizer13a()(text.rstrip()).split() for text in (translation, reference)
     )

@@ -98,7 +98,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     path = corpora.data_file(run.data, "ranked")
     shape: dict[str, Any] = {"dropout": run.dropout, "source": "en", "target": "es"}
     if run.reverse:
-        shape, dev = {**shape, "source": "es", "target": "en"}, corpora.turned(dev)
+        shape = {**shape, "source": "es", "target": "en"}
+        dev = corpora.turned(dev)
 
     def learn() -> Tokenizer:
         if run.vocabulary:
@@ -177,7 +178,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
     """Pre-train on all texts there are, labels aside; return the last perplexity of the
     validation reviews. Raises UserError."""
-    texts, held_out = list[str](), list[str]()
+    texts = list[str]()
+    held_out = list[str]()
     if not _rank():  # it makes the batches of all
         unlabelled = corpora.needed_file(
             run.data, "imdb-unlabelled", "sentiment", "a text", "txt"

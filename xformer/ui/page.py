@@ -445,7 +445,8 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
 
     # assets/bar.js presses this when it moves to an address.
     back = gr.Button("", elem_classes="go-back")
-    search, move = gr.Textbox("", visible=False), gr.Textbox("0", visible=False)
+    search = gr.Textbox("", visible=False)
+    move = gr.Textbox("0", visible=False)
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [

@@ -37,10 +37,8 @@ def build(part: Layout, look: Layout) -> None:
         )
         button = gr.Button(say("occlusion_run"), min_width=160)
     part.status()
-    part["table"], part["picture"] = (
-        gr.HTML(elem_classes="tables compared"),
-        part.plot("occluded"),
-    )
+    part["table"] = gr.HTML(elem_classes="tables compared")
+    part["picture"] = part.plot("occluded")
     # results.Occlusion of the pair; None until the button is pressed
     part["result"] = gr.State()
     # Stack, layer and head in one: when another model has others, they change one after

@@ -31,10 +31,8 @@ def build(part: Layout, look: Layout) -> None:
         part["step"] = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
         part["piece"] = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
     button = gr.Button(say("rivals_run"), variant="primary", size="sm")
-    part["result"], part["picture"] = (
-        gr.HTML(elem_classes="tables another-word"),
-        part.plot("difference"),
-    )
+    part["result"] = gr.HTML(elem_classes="tables another-word")
+    part["picture"] = part.plot("difference")
     part["translation"].change(
         **part.listener(offer, "step", "piece", "result", "picture"), **QUIET
     )

@@ -67,10 +67,8 @@ def build(part: Layout) -> None:
             part.note("gen_costs_text")
             part["costs"] = gr.HTML(elem_classes="tables")
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-                part["picture"], part["said"] = (
-                    part.plot("gen-times"),
-                    gr.HTML(elem_classes="summary"),
-                )
+                part["picture"] = part.plot("gen-times")
+                part["said"] = gr.HTML(elem_classes="summary")
     part |= {"compared": gr.State(), "found": gr.State(), "measured": gr.State()}
     part.opened.change(
         **part.listener(

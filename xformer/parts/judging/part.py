@@ -122,10 +122,8 @@ def _review(part: Layout, reader: ReviewService) -> None:
         part["verdict"] = gr.HTML(
             elem_classes="tables sentiment judged", min_height=120
         )
-        part["moves"], part["stale"] = (
-            gr.HTML(elem_classes="sentiment moves"),
-            gr.HTML(elem_classes="stale"),
-        )
+        part["moves"] = gr.HTML(elem_classes="sentiment moves")
+        part["stale"] = gr.HTML(elem_classes="stale")
         part["effects"] = gr.HTML(elem_classes="sentiment effects explains")
         part["strongest"] = gr.HTML(elem_classes="tables sentiment strongest explains")
 

@@ -25,7 +25,8 @@ def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     part.status()
     part.look("learned_look")
-    part["found"], part["shown"] = part.table("learned-pairs"), gr.State()
+    part["found"] = part.table("learned-pairs")
+    part["shown"] = gr.State()
     gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
     # a part that is hidden shows no progress
     part.opened.change(None, js=script("twoFrames"), **QUIET).then(

@@ -31,7 +31,8 @@ def build(part: Layout) -> None:
     )
     part.status()
     part["summary"] = gr.HTML(elem_classes="summary")
-    part["table"], part["done"] = part.table("lecture"), gr.State(False)
+    part["table"] = part.table("lecture")
+    part["done"] = gr.State(False)
     # a part that is hidden shows no progress
     part.opened.change(None, js=script("twoFrames"), **QUIET).then(
         **part.listener(

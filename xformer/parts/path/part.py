@@ -30,10 +30,10 @@ def build(part: Layout) -> None:
     kernel = part.control(
         "path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel"
     )
-    part["drawn"], part["measured"] = (
-        part.canvas("path.js", '<div class="drawing"></div>', "path-between"),
-        gr.State(),
+    part["drawn"] = part.canvas(
+        "path.js", '<div class="drawing"></div>', "path-between"
     )
+    part["measured"] = gr.State()
     part["curves"] = part.plot("path-curves")
     gr.HTML(named.missing(part.page.models.names, part.language))
     # pieces, from 1
@@ -119,16 +119,10 @@ def draw(
     first = int(path_from or 0) - 1
     last = int(path_to or 0) - 1
     if first == last or not all(0 <= place < len(pieces) for place in (first, last)):
-        first, last = (
-            0,
-            max(
-                [
-                    i
-                    for i, piece in enumerate(pieces)
-                    if i and any(map(str.isalnum, piece))
-                ]
-                or [1]
-            ),
+        first = 0
+        last = max(
+            [i for i, piece in enumerate(pieces) if i and any(map(str.isalnum, piece))]
+            or [1]
         )
     return (
         {}

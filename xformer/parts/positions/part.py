@@ -62,7 +62,9 @@ def dimensions_of(_: TranslationService, so_far: Values) -> Several:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: one's own sentence without its positions, and
     the other parts closed."""
-    language, part, every = page.language, Layout(page, ID), Layout(page)
+    language = page.language
+    part = Layout(page, ID)
+    every = Layout(page)
     question(language, ID)
     experiment = _experiment(page)
     pictures = part.pictures(f"{ID}.sentence")
@@ -360,7 +362,8 @@ SHOWN = {
 def _experiment(page: Page) -> Layout:
     """Lay out the part that translates again with other positions, or the words in
     another order; -> it."""
-    language, part = page.language, Layout(page, ID)
+    language = page.language
+    part = Layout(page, ID)
     pictures = part.pictures(f"{ID}.change", cleared=NO_CHANGE)
     change = pictures.input("change", gr.State())
     pictures.fact("moved", make_change)

@@ -463,10 +463,8 @@ def _store(part: Layout) -> None:
         power = part.control(
             "store_power", POWER, gr.Slider, "first_power", "store_power_info"
         )
-        part["table"], part["matches"] = (
-            gr.HTML(elem_classes="tables store", min_height=120),
-            gr.State(),
-        )
+        part["table"] = gr.HTML(elem_classes="tables store", min_height=120)
+        part["matches"] = gr.State()
     gr.on(
         [part.opened.change, button.click, query.submit],
         **part.listener(look_up, "matches", problem="problem", only_here=True),

@@ -25,10 +25,8 @@ EMPTIED = ("came_back",)  # for a new sentence, by the part that holds this one
 def build(part: Layout) -> None:
     """Lay the part out; called inside its fold."""
     part["go_back"] = gr.Button(part.say("back_run"), size="sm")
-    part["back_problem"], part["came_back"] = (
-        gr.HTML(elem_classes="status"),
-        gr.HTML(elem_classes="tables went"),
-    )
+    part["back_problem"] = gr.HTML(elem_classes="status")
+    part["came_back"] = gr.HTML(elem_classes="tables went")
     part["went"] = part.page.translation
     part["go_back"].click(
         **part.listener(

@@ -72,11 +72,9 @@ def shares(
     decoder, one after each sub-layer of a post-norm one) divides by the standard
     deviation that it has in this pass; then all terms are linear.
     """
-    done, (wanted, constant), found = (
-        [*steps(model, pair, "decoder")],
-        toward(model, pair, step, rival),
-        list[Tensor](),
-    )
+    done = [*steps(model, pair, "decoder")]
+    wanted, constant = toward(model, pair, step, rival)
+    found = list[Tensor]()
 
     def before(norm: Any, x: Tensor) -> None:
         """Go back through a normalisation of x [1, T, D]."""
@@ -243,7 +241,9 @@ def swapped(
     use_threads(heads)
     for side in SIDES:
         # of: the row of the encoder's result that each row reads
-        of, x, last = [0], torch.empty(0), torch.empty(0)
+        of = [0]
+        x = torch.empty(0)
+        last = torch.empty(0)
         mask = future_mask(step + 1, wanted.device) if side == "decoder" else None
         for own, other in zip(*(steps(model, one, side) for one in pairs), strict=True):
             if own.layer == 1 and own.name == "self_attention":
@@ -266,10 +266,8 @@ def swapped(
                     added[:1]
                     + own.sublayer.shares((_answers(other) - _answers(own))[None])[0]
                 )
-                x, added = (
-                    torch.cat((x, x[:1].expand(heads, -1, -1))),
-                    torch.cat((added, theirs)),
-                )
+                x = torch.cat((x, x[:1].expand(heads, -1, -1)))
+                added = torch.cat((added, theirs))
                 of += [0] * heads
             x = own.residual(x, lambda _, added=added: added)
             last = other.after

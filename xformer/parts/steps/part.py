@@ -59,7 +59,8 @@ NO_TREE: dict[str, Any] = {
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    language, part = page.language, Layout(page, ID)
+    language = page.language
+    part = Layout(page, ID)
     pictures = part.pictures(ID)
     pictures.follow(first_step, "step", *ASKED)
     pictures.fact("is_own", is_own)

@@ -53,10 +53,8 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            part["shown"], part["seen"] = (
-                gr.HTML(elem_classes="spanish"),
-                gr.HTML(elem_classes="strip"),
-            )
+            part["shown"] = gr.HTML(elem_classes="spanish")
+            part["seen"] = gr.HTML(elem_classes="strip")
         with gr.Column(scale=5, min_width=300):
             for module in inside:
                 if not hasattr(module, "NAME"):

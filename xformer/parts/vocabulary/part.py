@@ -48,10 +48,8 @@ def build(part: Layout) -> None:
         with gr.Column(min_width=280):
             part["contexts"] = part.table("tables contexts")
         with gr.Column(min_width=280):
-            part["nearest"], part["found"] = (
-                part.table("tables nearest"),
-                gr.HTML(elem_classes="summary"),
-            )
+            part["nearest"] = part.table("tables nearest")
+            part["found"] = gr.HTML(elem_classes="summary")
             with part.folded("ways"):
                 part["others"] = part.table("tables")
     gr.on(

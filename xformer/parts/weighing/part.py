@@ -50,7 +50,8 @@ def kind_of(service: TranslationService, so_far: Values) -> OneOf:
 def build(part: Layout, look: Layout) -> None:
     """Lay the part out; called inside it. look: the tab, whose stack, layer and head it
     takes."""
-    language, pictures = part.language, part.pictures(ID, tab=None, cleared=NOTHING)
+    language = part.language
+    pictures = part.pictures(ID, tab=None, cleared=NOTHING)
     drawer = pictures.input("drawer", part.opened)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
     pictures.fact(

@@ -38,10 +38,8 @@ def build(part: Layout, look: Layout) -> None:
         replace_button = gr.Button(say("link_replace"), scale=1, min_width=130)
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
     part.status()
-    part["shares"], part["result"] = (
-        part.table("tables word-links"),
-        part.table("compared"),
-    )
+    part["shares"] = part.table("tables word-links")
+    part["result"] = part.table("compared")
     part["drawn"] = gr.State()  # of which trace and lock the shares are
     gr.on(
         [part["trace"].change, part["lock"].change],

@@ -461,7 +461,8 @@ class Packer:
                 for pair in pairs
             ]
         if reverse:
-            pairs, finished = turned(pairs), turned(finished)
+            pairs = turned(pairs)
+            finished = turned(finished)
         joined = (
             (roughen(source, self.roughening, rng, reverse), target)
             for source, target in join(pairs, self.roughening, rng)
