@@ -62,12 +62,11 @@ def written(text: str, template: str, values: dict[str, Any]) -> str:
 
 def best_head(alignment: dict[str, Any]) -> dict[str, Any]:
     """Find the head of a model with the least alignment error rate."""
-    least, layer, head = min(
-        (rate, layer, head)
-        for reading in alignment["alignment_error_rate"].values()
-        for layer, rates in enumerate(reading, 1)
-        for head, rate in enumerate(rates, 1)
-    )
+    heads = []
+    for reading in alignment["alignment_error_rate"].values():
+        for layer, rates in enumerate(reading, 1):
+            heads += [(rate, layer, head) for head, rate in enumerate(rates, 1)]
+    least, layer, head = min(heads)
     return {"least": least, "layer": layer, "head": head}
 
 

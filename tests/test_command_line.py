@@ -477,24 +477,23 @@ def test_translates_in_8_bits_and_keeps_no_scores_of_them(
     ) == (0, spanish + "\n", "")
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text(f"{english}\t{spanish}\n", encoding="utf-8")
-    for what in ["translation"]:
-        assert run(
-            capsys,
-            "evaluate",
-            what,
-            "--pairs",
-            pairs,
-            "--checkpoint",
-            tiny_checkpoint,
-            "--precision",
-            "int8",
-            "--save",
-        ) == (
-            2,
-            "",
-            "--save keeps the scores of the weights as they are; leave out --save, or "
-            "--precision int8.\n",
-        )
+    assert run(
+        capsys,
+        "evaluate",
+        "translation",
+        "--pairs",
+        pairs,
+        "--checkpoint",
+        tiny_checkpoint,
+        "--precision",
+        "int8",
+        "--save",
+    ) == (
+        2,
+        "",
+        "--save keeps the scores of the weights as they are; leave out --save, or "
+        "--precision int8.\n",
+    )
 
 
 def test_evaluate_plain_lowers_the_english_and_takes_its_stop_away(

@@ -1,5 +1,5 @@
-"""What tests may not do: sleep, and look for wordings; and how long functions and
-signatures may be."""
+"""What tests may not do: sleep, and look for wordings; how long functions and
+signatures may be; and that a statement does one thing."""
 
 import ast
 import re
@@ -126,6 +126,70 @@ def test_no_signature_has_more_parameters_than_one_can_keep_in_mind():
     assert {
         where: count for where, count in counts.items() if count > MOST_PARAMETERS
     } == {}
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def parallel(node):
+    """Whether several names are each given a value of their own in one statement."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and isinstance(node.value, ast.Tuple)
+    )
+
+
+def over_one(node):
+    """Whether a loop, or a clause of a comprehension, is over a single element."""
+    return (
+        isinstance(node, (ast.For, ast.comprehension))
+        and isinstance(node.iter, (ast.Tuple, ast.List))
+        and len(node.iter.elts) == 1
+        and not isinstance(node.iter.elts[0], ast.Starred)
+    )
+
+
+def nested(node):
+    """Whether a comprehension has more than two clauses."""
+    return isinstance(node, COMPREHENSIONS) and len(node.generators) > 2
+
+
+@pytest.mark.parametrize(
+    "folder", ["xformer", "tests", "research", "benchmarks", "hosting"]
+)
+def test_a_statement_does_one_thing(folder):
+    """A loop over one element is an assignment, and three loops in one are read slowly.
+
+    Swaps set several names, and so does what a later value could tell apart: under one
+    assignment of a hundred.
+    """
+    found = {habit: [] for habit in (parallel, over_one, nested)}
+    assignments = 0
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assignments += isinstance(node, ast.Assign)
+            for habit, where in found.items():
+                if habit(node):
+                    where.append(f"{path.relative_to(ROOT)}: {ast.unparse(node)}")
+    assert not found[over_one] and not found[nested]
+    assert 100 * len(found[parallel]) < assignments, found[parallel]
+
+
+@pytest.mark.parametrize(
+    ("habit", "code", "other"),
+    [
+        (parallel, "a, b = 1, 2", "a, b = pair"),
+        (over_one, "for a in [b]: pass", "for a in [*b]: pass"),
+        (over_one, "[a for b in c for a in (b,)]", "[a for b in c for a in (b, 0)]"),
+        (nested, "{a for b in c for d in b for a in d}", "{a for b in c for a in b}"),
+    ],
+)
+def test_each_habit_is_told_from_what_is_like_it(habit, code, other):
+    assert [any(map(habit, ast.walk(ast.parse(text)))) for text in (code, other)] == [
+        True,
+        False,
+    ]
 
 
 def test_waiting_ends_with_the_first_true_answer_or_in_time():

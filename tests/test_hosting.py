@@ -250,9 +250,7 @@ def kept_out(path):
 
 
 def test_the_image_holds_what_it_is_told_to_and_nothing_else():
-    copied = [
-        words[:-1] for step, rest in STEPS if step == "COPY" for words in [rest.split()]
-    ]
+    copied = [rest.split()[:-1] for step, rest in STEPS if step == "COPY"]
     sources = [name for names in copied for name in names]
     assert sources and all(
         (ROOT / name).exists() and not kept_out(name) for name in sources

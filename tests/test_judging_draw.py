@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from functools import partial
 from html import escape, unescape
+from itertools import product
 from pathlib import Path
 
 import gradio as gr
@@ -365,8 +366,9 @@ STUDY = PretrainingStudy(
         PretrainingRun(
             kind, share, seed, int(8_000 * share), value + 0.2 * (share == 1), 0.6, 12.0
         )
-        for share, seeds in ((0.01, 3), (1.0, 1))
-        for kind, values in SCORES.items()
+        for (share, seeds), (kind, values) in product(
+            ((0.01, 3), (1.0, 1)), SCORES.items()
+        )
         for seed, value in enumerate(values[:seeds])
     ),
 )

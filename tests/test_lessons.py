@@ -7,6 +7,7 @@ import math
 import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -135,8 +136,7 @@ def answers(question, there):
         return [
             replace(there, head=Head(stack, layer + 1, head + 1))
             for stack in STACKS
-            for layer in range(info.layers(stack))
-            for head in range(info.n_heads)
+            for layer, head in product(range(info.layers(stack)), range(info.n_heads))
         ]
     if question.kind == "number":
         count = round((question.most - question.least) / question.by)
@@ -178,14 +178,21 @@ def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(
 
 # What hints suggest, and what is as good as the best
 
+
+def suggested(question):
+    """The sentences that the hints of a question quote, in all languages."""
+    if question.kind != "sentence":
+        return []
+    hints = [said for hint in question.hints for said in hint.values()]
+    return [
+        text for said in hints for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)
+    ]
+
+
 SUGGESTED = {
     (lesson.name, number, text)
     for lesson, number in (param.values for param in QUESTIONS)
-    for question in [lesson.steps[number - 1].question]
-    if question.kind == "sentence"
-    for hint in question.hints
-    for said in hint.values()
-    for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)
+    for text in suggested(lesson.steps[number - 1].question)
 }
 # numbers to which hints lead without writing them
 AGREED = {("sentiment", 4, "75"), ("masks", 2, "4")}

@@ -5,6 +5,7 @@ import json
 import math
 from collections import deque
 from contextlib import closing
+from itertools import product
 
 import numpy as np
 import pytest
@@ -104,9 +105,11 @@ def test_a_path_is_as_short_as_a_search_finds_and_only_follows_what_is_read(
     }
     assert read == {
         (layer, place - before)
-        for layer in range(1, len(made["feeds"]) + 1)
-        for place in range(count)
-        for before in range(-count * kernel, count)
+        for layer, place, before in product(
+            range(1, len(made["feeds"]) + 1),
+            range(count),
+            range(-count * kernel, count),
+        )
         if is_read(name, kernel, (layer, place), (layer - 1, before))
         and (name != "self_attention" or 0 <= before < count)
     }

@@ -4,6 +4,7 @@ listed in full."""
 import itertools
 import math
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -820,9 +821,7 @@ def beginnings(branches):
     [
         *(
             (beam, alpha, (), seed)
-            for beam in (1, 2, 3, 8)
-            for alpha in (0.0, 1.0)
-            for seed in range(3)
+            for beam, alpha, seed in product((1, 2, 3, 8), (0.0, 1.0), range(3))
         ),
         (3, 1.0, (B, A), 0),
     ],

@@ -269,13 +269,11 @@ def test_the_licence_of_a_space_and_the_table_are_what_the_cards_of_the_weights_
         one.name: ModelCard.load(ROOT / one.folder / "README.md").data.to_dict()
         for one in SHIPPED
     }
-    said = {
-        name: licence
-        for line in text.splitlines()
-        if line.startswith("| `") and line.count("|") == 3
-        for names, licence in [line.strip("|").split("|")]
-        for name in re.findall(r"`([\w-]+)`", names)
-    }
+    said = {}
+    for line in text.splitlines():
+        if line.startswith("| `") and line.count("|") == 3:
+            names, licence = line.strip("|").split("|")
+            said.update(dict.fromkeys(re.findall(r"`([\w-]+)`", names), licence))
     words = {"cc-by-sa-4.0": "CC-BY-SA 4.0", "research-use": "research use"}
     licences = {
         name: card.get("license_name") or card["license"]
@@ -292,6 +290,16 @@ def test_the_licence_of_a_space_and_the_table_are_what_the_cards_of_the_weights_
     ] == "research-use"
     keys = ("license", "license_name", "license_link")
     assert [own[key] for key in keys] == [strictest[key] for key in keys]
+
+
+def required(text):
+    """The packages that a file of requirements names, with their versions."""
+    found = [
+        Requirement(line.partition("#")[0])
+        for line in text.splitlines()
+        if line[0].isalpha()
+    ]
+    return {one.name: str(one.specifier) for one in found}
 
 
 def test_a_space_is_asked_for_nothing_that_its_host_brings(
@@ -316,18 +324,8 @@ def test_a_space_is_asked_for_nothing_that_its_host_brings(
         ).status
         == 0
     )
-    kept, own = (
-        {
-            r.name: str(r.specifier)
-            for line in text.splitlines()
-            if line[0].isalpha()
-            for r in [Requirement(line.partition("#")[0])]
-        }
-        for text in (
-            latest(server)["requirements.txt"].decode(),
-            (ROOT / "requirements.txt").read_text(),
-        )
-    )
+    kept = required(latest(server)["requirements.txt"].decode())
+    own = required((ROOT / "requirements.txt").read_text())
     assert kept.pop("torch") == f"<={space.NEWEST_TORCH}" and own.pop("torch")
     assert own.keys() - kept.keys() == {"gradio", "huggingface-hub"}
     assert all(own[name] == limits for name, limits in kept.items())

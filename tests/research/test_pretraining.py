@@ -36,8 +36,7 @@ BAD = ("a dull film of cold people", "a cold story")
 TRAIN = [
     (label, f"{text} {i}")
     for i in range(20)
-    for label, texts in enumerate((BAD, GOOD))
-    for text in texts
+    for label, text in [*((0, bad) for bad in BAD), *((1, good) for good in GOOD)]
 ]
 TEXTS = [f"{text} seen on day {i}" for i in range(30) for text in (*GOOD, *BAD)]
 SHAPE = {

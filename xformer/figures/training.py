@@ -420,7 +420,10 @@ def depths(
             )
     if not traces:
         return None
-    every = [norm for _, _, one in rows for some in one.depths or () for norm in some]
+    every: list[float] = []
+    for _, _, one in rows:
+        for norms in one.depths or ():
+            every.extend(norms)
     return go.Figure(
         traces,
         layout(

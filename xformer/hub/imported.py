@@ -13,6 +13,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,9 +99,11 @@ MARIAN = {
     "ffn_b2": "fc2.bias",
     **{
         f"{marian}_{kind}{short}": f"{name}.{long}_proj.{part}"
-        for marian, name in (("self", "self_attn"), ("context", "encoder_attn"))
-        for short, long in (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
-        for kind, part in (("W", "weight"), ("b", "bias"))
+        for (marian, name), (short, long), (kind, part) in product(
+            (("self", "self_attn"), ("context", "encoder_attn")),
+            (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out")),
+            (("W", "weight"), ("b", "bias")),
+        )
     },
 }
 

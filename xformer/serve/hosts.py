@@ -80,12 +80,8 @@ class Hosts:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        addresses = [
-            one
-            for name in REACHED
-            for value in headers.getlist(name)
-            for one in value.split(",")
-        ]
+        values = [value for name in REACHED for value in headers.getlist(name)]
+        addresses = [one for value in values for one in value.split(",")]
         strange = [
             name
             for name in map(host_of, addresses)

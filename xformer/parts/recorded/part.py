@@ -1,6 +1,7 @@
 """Part of the Training tab that compares recorded runs on English and Spanish."""
 
 from html import escape
+from itertools import chain
 from typing import Any
 
 import gradio as gr
@@ -27,14 +28,11 @@ def build(part: Layout) -> None:
         runs = part.page.study.recorded().courses
     except UserError:
         runs = ()  # which `draw` says
-    names = {
-        figures.key_of(
-            one
-        ): f"{figures.recorded_name(one, question, part.language)} · {one.settings.seed}"
-        for question in explain.QUESTIONS
-        for every in explain.kinds(runs, question).values()
-        for one in every
-    }
+    names = {}
+    for question in explain.QUESTIONS:
+        for one in chain.from_iterable(explain.kinds(runs, question).values()):
+            name = figures.recorded_name(one, question, part.language)
+            names[figures.key_of(one)] = f"{name} · {one.settings.seed}"
     with gr.Row(elem_classes="controls"):
         part.choice(
             "recorded_question",
