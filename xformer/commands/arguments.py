@@ -225,8 +225,10 @@ def record(kind: type[Record], args: argparse.Namespace) -> Record:
     """Make a record of options: each field is the argument of its name, or keeps its
     default where there is none."""
     given = {
-        one.name: getattr(args, one.name) for one in fields(kind) if one.name in args
-    }  # type: ignore[arg-type]
+        one.name: getattr(args, one.name)
+        for one in fields(kind)  # type: ignore[arg-type]
+        if one.name in args
+    }
     return kind(
         **{
             name: tuple(value) if isinstance(value, list) else value

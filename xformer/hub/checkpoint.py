@@ -202,8 +202,9 @@ def save(
 
 
 def load(
-    folder: str | Path, model_type: type[Model] = Transformer
-) -> Checkpoint[Model]:  # type: ignore[assignment]
+    folder: str | Path,
+    model_type: type[Model] = Transformer,  # type: ignore[assignment]
+) -> Checkpoint[Model]:
     """Load a checkpoint that holds a model of this type. Raises UserError, which says
     what is wrong and what to do."""
     folder = Path(folder)

@@ -261,8 +261,8 @@ class Pictures:
         ) -> dict[str, Any]:
             return self.draw(service, language, made, action, late, **values)
 
-        drawing.__signature__ = Signature(
-            [  # type: ignore[attr-defined]
+        drawing.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
                 Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
                 for name in (
                     "service",
@@ -532,10 +532,8 @@ def takes(*names: str) -> Callable[[Function], Function]:
     """Declare the parameters, by name, of a function that takes them as **values."""
 
     def declare(function: Function) -> Function:
-        function.__signature__ = Signature(
-            [  # type: ignore[attr-defined]
-                Parameter(name, Parameter.KEYWORD_ONLY) for name in names
-            ]
+        function.__signature__ = Signature(  # type: ignore[attr-defined]
+            [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
         )
         return function
 
@@ -565,8 +563,8 @@ def _named(function: Function, **names: str) -> Function:
             **{old.get(name, name): value for name, value in values.items()}
         )
 
-    named.__signature__ = Signature(
-        [  # type: ignore[attr-defined]
+    named.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
             one.replace(name=names.get(one.name, one.name), kind=Parameter.KEYWORD_ONLY)
             for one in signature(function).parameters.values()
         ]
