@@ -144,7 +144,7 @@ export default function start({element}) {
   document.addEventListener('click', chooseTab, true);
   document.addEventListener('focusin', groupRadios);
   new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});
-  (window.requestIdleCallback ?? setTimeout)(fetchAhead);
+  whenSettled(() => (window.requestIdleCallback ?? setTimeout)(fetchAhead));  // after the first translation
 
   const ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;

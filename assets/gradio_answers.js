@@ -4,6 +4,7 @@
 // An answer is of the moment in which it was asked for. Where a person has changed a component since, that component
 // keeps what the person chose; the rest of the answer is shown. An answer that comes while a person presses something
 // is shown when it is let go, so that no click is lost.
+import {answersHere, defer, noteEvent} from './gradio_tabs.js';
 import {state} from './state.js';
 
 const LONGEST_PRESS = 500;  // milliseconds; what is held down for longer, or dragged, is drawn over
@@ -63,12 +64,11 @@ window.addEventListener('input', ({target}) => { written = target.value; }, true
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
 export function attend(client, dispatch, dependencies) {
-  const listeners = new Map(dependencies.map(one => [one.id, one]));
-  // By "id event", the components that listeners of the browser set at once.
-  const set = new Map();
-  for (const {targets, outputs, js, backend_fn: asks} of dependencies)
-    if (js && !asks) for (const target of targets) set.set(target.join(' '), outputs);
-  const setBy = (id, name) => set.get(`${id} ${name}`) ?? [];
+  defer(globalThis.gradio_config ?? {}, client.config, dependencies, dispatch);
+  const listenerOf = id => dependencies.find(one => one.id === id);
+  // The components that a listener of the browser sets at once, by an event.
+  const setBy = (id, name) => dependencies.findLast(({targets, js, backend_fn: asks}) =>
+    js && !asks && targets.some(([target, event]) => target === id && event === name))?.outputs ?? [];
 
   // What a person has changed, where an event tells of a person. "change" and most others tell of changes by the page
   // too, and so does "select" of one tab: that of all tabs, which names the tab, does not.
@@ -85,7 +85,9 @@ export function attend(client, dispatch, dependencies) {
   const submit = client.submit.bind(client);
 
   client.submit = (id, ...given) => {
-    const answers = submit(id, ...given), listener = listeners.get(id);
+    const listener = listenerOf(id), here = answersHere(listener, given[1]);
+    if (here) return here;
+    const answers = submit(id, ...given);
     if (!listener) return answers;  // of the API's page
     const asked = ++moment, {next, return: leave} = answers;
     const done = () => state.waiting.requests.delete(asked);
@@ -112,6 +114,7 @@ export function attend(client, dispatch, dependencies) {
   return (id, name, data) => {
     moment++;
     for (const one of byPerson(id, name, data)) changed.set(one, moment);
+    noteEvent(id, name, data);
     dispatch(id, name, data);
   };
 }

@@ -3,10 +3,15 @@
 // docs/upstream/lookup.md has the number of visits, and a patch.
 
 const paths = new Map();  // by a component's id: the way to it, as places among the children
-let listed = null, events = null;  // of which dependencies, and by a component's id the events that they listen to
+// Of which dependencies, how many there were, and by a component's id the events that they listen to.
+let listed = null, count = 0, events = null;
+
+// By their ids, what stands for the components that have not come yet: {id, type, children, props}, as in the tree.
+export const absent = new Map();
 
 // The component {id, children} with an id in a tree; null where there is none.
 export function lookUp(root, id) {
+  if (absent.has(id)) return absent.get(id);
   let found = root;
   for (const place of paths.get(id) ?? []) found = found?.children?.[place];
   if (found?.id === id) return found;  // else it is new, or the tree has changed
@@ -22,8 +27,9 @@ export function lookUp(root, id) {
 
 // The events of a component that dependencies [{targets: [[id, event], …]}, …] listen to, in their order.
 export function eventsOf(id, dependencies) {
-  if (dependencies !== listed) {
+  if (dependencies !== listed || dependencies.length !== count) {
     listed = dependencies;
+    count = dependencies.length;
     events = new Map();
     for (const {targets} of dependencies) {
       const first = new Map();

@@ -2,6 +2,7 @@
 // `script` in xformer/ui/components.py; it is called with the values of the listener's inputs, and returns those of the
 // outputs.
 import {showBarOf} from './bar.js';
+import {bring, sayError} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
 import {state, tell} from './state.js';
@@ -28,14 +29,21 @@ export function noteFormer(shown) {
   document.body.dataset.former = shown.includes('class="old"');
 }
 
-// Counts one opening more for the tab that is opened. times: how often each tab of `ids` was opened, as text.
-export function countOpening(ids, opened, ...times) {
-  return ids.map((id, i) => String(Number(times[i]) + (id === opened)));
+// Counts one opening more for the tab that is opened, when it is there. times: how often each tab of `ids` was opened,
+// as text.
+export async function countOpening(ids, opened, ...times) {
+  try {
+    await bring(opened);
+  } catch {
+    sayError(document.querySelector('h1').dataset.lost);
+    return [];
+  }
+  return ids.map((id, i) => id === opened ? String(Number(times[i]) + 1) : undefined);
 }
 
 // The same for the parts of the tab `ofTab`, of which one is in sight while that tab is open.
 export function countPartOpening(ids, ofTab, tab, part, ...times) {
-  return countOpening(ids, tab === ofTab ? part : undefined, ...times);
+  return ids.map((id, i) => tab === ofTab && id === part ? String(Number(times[i]) + 1) : undefined);
 }
 
 // Shows one part of a tab in its column; ids: of the parts, in the order of their columns.

@@ -14,7 +14,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import load, page, pictures, soak, translation
+from benchmarks import load, opening, pictures, soak, translation
 from benchmarks.harness import machine
 from xformer.hub import checkpoint
 from xformer.results import UserError
@@ -22,7 +22,7 @@ from xformer.results import UserError
 RIVALS = {
     "translation": ("transformers", "ctranslate2"),
     "load": (),
-    "page": (),
+    "opening": (),
     "pictures": ("bertviz",),
     "soak": (),
 }
@@ -34,7 +34,7 @@ def chosen(only: str | None) -> list[str]:
     names = [only] if only else [name for name in RIVALS if name != "soak"]
     lacking = {
         "pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
-        "page": "" if pictures.CHROMIUM else "chromium",
+        "opening": "" if pictures.CHROMIUM else "chromium",
     }
     for name, packages in lacking.items():
         if name in names and packages:
@@ -142,10 +142,9 @@ def main() -> int:
         except soak.Grown as error:
             print(error, file=sys.stderr)
             return 1
-    if "page" in names:
-        print(
-            page.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True
-        )
+    if "opening" in names:
+        rounds, people = (2, 3) if options.quick else (9, opening.PEOPLE)
+        print(opening.run(options.checkpoint, rounds, people), "\n", flush=True)
     if "pictures" in names:
         rounds, lengths = (
             (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)

@@ -21,7 +21,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -153,13 +153,13 @@ class Tab:
 
 
 @contextmanager
-def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
-    """This project's page in a process of its own; -> its address. checkout: of the
-    project, maybe an older one."""
+def running(command: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str, int]]:
+    """An app of Gradio in a process of its own; -> its address, and the process's
+    number. folder: where it runs."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "app.py", "--checkpoint", str(folder.resolve())],
-        cwd=checkout,
+        command,
+        cwd=folder,
         text=True,
         env={**os.environ, "GRADIO_SERVER_PORT": str(port)},
         stdout=subprocess.PIPE,
@@ -168,13 +168,30 @@ def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
     try:
         if not any("Running on local URL" in line for line in process.stdout):
             raise RuntimeError(
-                "this project's page did not start; its error stands above"
+                f"{' '.join(command)} did not start; its error stands above"
             )
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait()
         process.stdout.close()
+
+
+def page_of(
+    folder: Path, checkout: Path = ROOT
+) -> AbstractContextManager[tuple[str, int]]:
+    """This project's page, as `running` has it. checkout: of the project, maybe an
+    older one."""
+    return running(
+        [sys.executable, "app.py", "--checkpoint", str(folder.resolve())], checkout
+    )
+
+
+@contextmanager
+def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
+    """The address of this project's page, while it runs."""
+    with page_of(folder, checkout) as (address, _):
+        yield address
 
 
 def libraries() -> dict[str, bytes]:

@@ -565,6 +565,51 @@ def test_choices_are_set_before_values():
     }
 
 
+def test_a_step_that_sets_nothing_is_left_out():
+    """Gradio would take it for the one value of one component."""
+    one = object()
+    assert [*in_steps({one: "text"})] == [{one: "text"}]
+
+
+def test_the_page_is_laid_out_as_an_address_that_says_nothing_sets_it(service):
+    """So that such an address need not set it."""
+    for component, update in open_at(laid_out(service), {})[1].items():
+        if isinstance(update, (gr.Tabs, gr.Dataset)):
+            continue
+        properties = update if isinstance(update, dict) else {"value": update}
+        for name, value in properties.items():
+            held = getattr(component, name, None)
+            if name == "choices":  # some are (label, value), some one for both
+                held, value = (
+                    [one if isinstance(one, tuple) else (one, one) for one in many]
+                    for many in (held, value)
+                )
+            if name != "__type__":
+                assert held == value, (component, name)
+
+
+@pytest.mark.parametrize(
+    ("address", "number"),
+    [({}, 0), ({"threshold": "7"}, 1), ({"tab": "model", "threshold": "7"}, 3)],
+)
+def test_a_page_is_told_at_first_what_an_address_changes_and_no_more(
+    service, address, number
+):
+    """Besides the problem, and the examples, of which Gradio cannot tell whether they
+    are others."""
+    page = laid_out(service)
+    (arrive,) = [one.fn for one in page.demo.fns.values() if one.name == "arrive"]
+    told = {
+        component
+        for step in arrive(SimpleNamespace(query_params=address))
+        for component in step
+    }
+    controls = [page.controls[key].component for key in address]
+    assert {*controls, *([page.tabs] if "tab" in address else [])} <= told and len(
+        told
+    ) == number + 2
+
+
 def test_a_key_belongs_to_one_control(service):
     controls = Controls(service)
     others = Controls(service)

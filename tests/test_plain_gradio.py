@@ -94,6 +94,33 @@ def test_the_whole_table_of_calls_is_computed_after_each(monkeypatch):
     assert computed == [1, 2, 3]
 
 
+def test_a_page_tells_of_all_its_tabs_at_once_and_is_sent_whole_each_time():
+    """pages; delivery.py"""
+
+    def lay_out():
+        with gr.Tabs():
+            for name in ("first", "second"):
+                with gr.Tab(name):
+                    gr.Textbox(f"in the {name}")
+
+    with served(lay_out) as (client, demo):
+        demo.config["body_css"] = {}  # which `launch` sets
+        pages = [
+            client.get("/", headers={"If-None-Match": "*", "Accept-Encoding": "gzip"})
+            for _ in range(2)
+        ]
+        script = client.get(
+            f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
+        )
+    for page in pages:
+        assert page.status_code == 200 and "in the second" in page.text
+        assert not {"etag", "content-encoding"} & {*page.headers}
+    rendered = re.search(r"rerender\(.*?\}\#", script.text, re.DOTALL)[0]
+    assert "find_attached_events" not in rendered, (
+        "what comes later is made ready as what comes first"
+    )
+
+
 def test_a_page_of_another_site_may_ask_and_read(monkeypatch):
     """CustomCORSMiddleware"""
     app = Starlette(routes=[Route("/", lambda request: PlainTextResponse("read"))])

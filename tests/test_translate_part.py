@@ -5,6 +5,7 @@ import pytest
 from tests.pages import laid_out
 from xformer.parts.translate import part as tab
 from xformer.results import Options
+from xformer.serve.translation import MOST_RECENT
 from xformer.strings import ENGLISH
 
 BEAM = {"former": None, "beam": 4, "n_best": 2, "length_penalty": 1, "longest": 30}
@@ -51,6 +52,64 @@ def test_two_draws_have_consecutive_seeds_and_are_those_of_the_search(running):
     assert run(running, **DRAWN)["translation"].best.tokens == first, (
         "a seed draws the same again"
     )
+
+
+def test_the_sentence_that_a_page_opens_with_is_computed_before_anybody_asks(
+    running, monkeypatch
+):
+    """As a page asks for it that says nothing else."""
+    tab.warm_up(running)
+    page = laid_out(running, tabs=[tab])
+    settings = {
+        key: page.controls.defaults(running)[key]
+        for key in (
+            "beam",
+            "n_best",
+            "length_penalty",
+            "longest",
+            "temperature",
+            "top_k",
+            "top_p",
+            "draw_seed",
+        )
+    }
+    monkeypatch.setattr(type(running), "_translated", None)
+    *_, answer = tab.run(
+        running, ENGLISH, sentence=page.sentence.value, former=None, **settings
+    )
+    assert answer["translation"].source == page.sentence.value
+
+
+def test_who_asks_for_the_same_again_waits_for_no_search_and_draws_anew(
+    running, monkeypatch
+):
+    searched = []
+    translated = type(running)._translated
+    monkeypatch.setattr(
+        type(running),
+        "_translated",
+        lambda *given, **how: searched.append(given[2]) or translated(*given, **how),
+    )
+    asked = [
+        ("The cat sleeps.", Options(beam=3)),
+        ("The cat sleeps.", Options(beam=2)),
+        ("The cat sleeps.", Options(beam=3)),
+        ("The cat sleeps.", Options(temperature=1.0, seed=3)),
+        ("The cat sleeps.", Options(temperature=1.0, seed=3)),
+    ]
+    (first, trace), _, (again, same), *_ = (
+        running.translate_and_trace(*one) for one in asked
+    )
+    assert len(searched) == 4 and again.best == first.best and same.cross is trace.cross
+    assert same is not trace, "or a page would not draw it again"
+    assert again.seconds < first.seconds, "it says how long this one took"
+
+
+def test_only_the_last_few_translations_are_kept(running):
+    for beam in range(1, MOST_RECENT + 3):
+        running.translate_and_trace("The cat sleeps.", Options(beam=beam))
+    kept = [options.beam for _, options, _ in running._recent]
+    assert kept == [*range(3, MOST_RECENT + 3)]
 
 
 @pytest.mark.parametrize(("temperature", "beam"), [(0, True), (0.5, False)])

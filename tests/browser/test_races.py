@@ -13,34 +13,33 @@ from xformer.ui.page import TABS
 # how one tells its events.
 REACHED = (
     r"(\w)=attend\((\w),\1,(\w)\)",
-    r"\1=attend(\2,\1,\3);window.gradioPage={tree:this,tell:\1,listeners:\3}",
+    r"\1=attend(\2,\1,\3);window.gradioPage={tree:this,tell:\1,listeners:\3,client:\2}",
 )
 
 # All listeners: whether they ask the server, and stay on the page; what they set that a
 # person can change, and in which tab that stands, null outside of all tabs.
 LISTENERS = """() => {
-    const types = new Map(window.gradio_config.components.map(one => [one.id, one]));
+    const types = new Map(gradioPage.client.config.components.map(one => [one.id, one]));
     const kinds = ['textbox', 'radio', 'slider', 'number', 'checkbox', 'dropdown', 'tabs', 'accordion'];
     const leaves = gradioPage.listeners.filter(one => one.js?.includes('.goTo(')).map(one => one.trigger_after);
     const leads = gradioPage.listeners.filter(one => leaves.includes(one.id)).flatMap(one => one.targets[0][0]);
     const tabs = new Map();
-    const walk = ({id, children = []}, tab) => {
-        const {type, props} = types.get(id) ?? {};
+    const walk = ({id, type, props, children = []}, tab) => {
         tabs.set(id, tab);
-        for (const child of children) walk(child, tab ?? (type === 'tabitem' ? props.id : null));
+        for (const child of children) walk(child, tab ?? (type === 'tabitem' ? props.props.id : null));
     };
-    walk(window.gradio_config.layout, null);
+    walk(gradioPage.tree.root, null);
     return gradioPage.listeners.map(one => ({
         id: one.id, name: one.api_name, asks: one.backend_fn && !leaves.includes(one.id),
         after: one.trigger_after ?? null,
         target: one.targets.find(([id]) => id !== null) ?? null,
-        outputs: one.outputs.filter(id => kinds.includes(types.get(id).type) && !leads.includes(id)),
+        outputs: one.outputs.filter(id => kinds.includes(types.get(id)?.type) && !leads.includes(id)),
         tab: one.outputs.map(id => tabs.get(id)).find(Boolean) ?? null}));
 }"""
 
 # Changes components as a person does, and returns what they hold then, by their ids.
 CHANGE = """async ids => {
-    const named = new Map(window.gradio_config.components.map(one => [one.id, one])), chosen = {};
+    const named = new Map(gradioPage.client.config.components.map(one => [one.id, one])), chosen = {};
     for (const id of ids) {
         const {type} = named.get(id), {value, choices, minimum, maximum, selected, open} =
             {...named.get(id).props, ...await gradioPage.tree.get_state(id)};

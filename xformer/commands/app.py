@@ -195,7 +195,7 @@ def run(args: argparse.Namespace) -> int:
     _check_port()
     _prepare()
     from xformer.serve.hosts import allowed_name
-    from xformer.ui import launch
+    from xformer.ui import launch, warm_up
 
     user, colon, password = (args.auth or "").partition(":")
     share = args.share or _set("GRADIO_SHARE")
@@ -237,6 +237,8 @@ def run(args: argparse.Namespace) -> int:
     demo = compose(
         translators, reviews, args.sentiment, args.language_model, args.device
     )
+    with suppress(UserError):  # which the page says too
+        warm_up(translators)
     if share:
         print(SHARE)
     with refusing(OSError, lambda error: f"The page cannot be served: {error}"):

@@ -66,6 +66,9 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"
 # nats by which the translation of a text in small letters must be likelier, for it to
 # be read so
 SURER = 0.7
+# translations, with their passes, that are kept for those who ask for the same: a
+# class, a first visit
+MOST_RECENT = 8
 # pieces by which a translation with changed attention weights may be longer than the
 # original
 MOST_MORE = 10
@@ -88,6 +91,9 @@ class Service(ModelService[Translator], TranslationService):
         # what answers make of the model once, by names of their own
         self.kept: dict[Any, Any] = {}
         self._locks: dict[str, threading.Lock] = {}
+        # by what was asked for, the oldest first
+        self._recent: dict[Any, tuple[Translation, Trace]] = {}
+        self._keeping = threading.Lock()
 
     def close(self) -> None:
         """Answer the queued requests, stop the decoding thread, and give the memory
@@ -211,11 +217,23 @@ class Service(ModelService[Translator], TranslationService):
     def translate_and_trace(
         self, text: str, options: Options | None = None, max_length: int | None = None
     ) -> tuple[Translation, Trace]:
-        with self.guard.enter() as wait:
-            (translation,) = self._translated(
-                wait, [self._prepare(text)], options, max_length=max_length
-            )
-            return translation, self.trace(translation, translation.best.tokens)
+        began = time.perf_counter()
+        asked = (text, options, max_length)
+        found = self._recent.get(asked)
+        if found is None:
+            with self.guard.enter() as wait:
+                (translation,) = self._translated(
+                    wait, [self._prepare(text)], options, max_length=max_length
+                )
+                found = translation, self.trace(translation, translation.best.tokens)
+        with self._keeping:
+            self._recent.pop(asked, None)
+            if not (options and options.sampling):
+                self._recent[asked] = found  # the last now
+            while len(self._recent) > MOST_RECENT:
+                del self._recent[next(iter(self._recent))]
+        # Another trace with the same maps: a page draws again what it has got again.
+        return replace(found[0], seconds=time.perf_counter() - began), replace(found[1])
 
     def choose(
         self,

@@ -536,7 +536,7 @@ def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
             steps[0][component] = gr.update(**properties)
         if "value" in update:
             steps[1][component] = update["value"]
-    yield from steps
+    yield from filter(None, steps)  # Gradio takes an empty dictionary for a value
 
 
 BEAM = Whole(5, 1, 16)  # hypotheses that a search keeps, on the page and in the API

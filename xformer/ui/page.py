@@ -3,6 +3,7 @@ Spanish at /es."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -10,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 import gradio as gr
 from starlette.middleware import Middleware
 
+from xformer import parts
 from xformer.figures.notice import notice
 from xformer.figures.templates import fill
 from xformer.results import Message, UserError
@@ -29,6 +31,7 @@ from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.parts import tabs as tabs_of
 from xformer.ui.places import overview
 from xformer.ui.server import api, gradio_private, sessions
+from xformer.ui.server.delivery import Delivery
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Listener, Page, TabModule, View, examples
 
@@ -100,6 +103,14 @@ def create(
     )
 
 
+def warm_up(models: ModelPool) -> None:
+    """Have parts compute what the first visitor would wait for. Raises UserError where
+    a model cannot."""
+    for tab in parts.TABS.values():
+        for module in tab.modules():
+            getattr(module, "warm_up", lambda service: None)(models.default)
+
+
 def launch(
     demo: gr.Blocks,
     server_name: str | None = None,
@@ -138,6 +149,7 @@ def launch(
                 Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                 Middleware(Doorkeeper),
                 Middleware(Gate),
+                Middleware(Delivery),
             ],
             "lifespan": sessions.sessions,
             "routes": [
@@ -226,7 +238,8 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
         canvas(
             "bar.js",
             f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
-            f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>',
+            f'data-wide="{language.html("more_right")}" data-lost="{language.html("error_tab")}">'
+            f"{language.html('title')}</h1>",
             "brand",
         )
         with gr.Column(elem_classes="ask", min_width=0):
@@ -429,19 +442,28 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
         query = dict(request.query_params)
         if not page.models.at_hand(query.get("model", "")):
             yield {problems: _loading(page.models, query["model"], page.language)}
-        yield from opened(query, {})
-
-    def opened(
-        query: Mapping[str, str], more: Mapping[Any, Any]
-    ) -> Iterator[dict[Any, Any]]:
         said, updates = open_at(page, query)
-        yield from in_steps({**updates, problems: said, **more})
+        usual = as_laid_out()
+        if updates[page.tabs].selected == usual[page.tabs].selected:
+            del updates[page.tabs]
+        changed = {
+            component: update
+            for component, update in updates.items()
+            if update != usual.get(component)
+        }
+        yield from in_steps({**changed, problems: said})
+
+    @cache
+    def as_laid_out() -> dict[Any, Any]:
+        """What components are set to where an address says nothing: they are laid out
+        so."""
+        return open_at(page, {})[1]
 
     def go_back(search: str, number: str) -> Iterator[dict[Any, Any]]:
-        yield from opened(
-            dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)),
-            {move: number},
+        said, updates = open_at(
+            page, dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True))
         )
+        yield from in_steps({**updates, problems: said, move: number})
 
     # assets/bar.js presses this when it moves to an address.
     back = gr.Button("", elem_classes="go-back")

@@ -19,7 +19,8 @@ from xformer.ui.tabs import Page, Tab, TabModule
 # the sentence of the page, so that a new one opens it again; FOLDS: what it lays out
 # folded, each a key and the key of the text that names it; NAME: the key of its own
 # name, where a tab holds it folded; is_here(page): whether a page that names no part
-# may begin with it.
+# may begin with it; warm_up(service): computes what the first visitor would wait for,
+# when the app starts.
 
 
 def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:

@@ -24,7 +24,7 @@ from xformer.ui.components import script
 from xformer.ui.controls import BEAM, LONGEST, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab, View
+from xformer.ui.tabs import Page, Tab, View, examples
 
 ID = "translate"
 NAME = "tab_translate"
@@ -278,6 +278,19 @@ def run(
         "asked": sentence,
         **dict.fromkeys(emptied, ""),
     }
+
+
+def warm_up(service: TranslationService) -> None:
+    """Translate the sentence that a page opens with, as the page will ask for it: so no
+    visitor waits for that."""
+    options = options_of(
+        beam=BEAM.default, n_best=N_BEST.default, length_penalty=LENGTH_PENALTY.default
+    )
+    service.translate_and_trace(
+        examples(service)[0],
+        replace(options, quality="quality" in service.metrics),
+        service.max_pieces,
+    )
 
 
 @needs(reference="error_reference_empty", translation="error_reference_empty")

@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -86,7 +87,8 @@ JOINED = "xformer.joined"
 # - in the tree of components two searches, of which one visited 64,252 components for a
 # click that sets 250 and
 #   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
-#   events;
+#   events; and that what comes later is made ready as what comes first is, or all that is folded in it were drawn, and
+#   nothing in it would know which events are listened to;
 # - in what answers events, that a listener that waited runs alone: all listeners of its
 # event ran, and where two of
 #   them waited, each had the other wait again, for ever (docs/upstream/event_data.md);
@@ -120,6 +122,14 @@ REPLACED = {
                 r"(constructor\(\w,\w,(\w),\w,(\w),\w,(\w)\)\{)(this\.ready=new Promise)"
             ),
             r"\1\4=attend(\3,\4,\2);\5",
+        ),
+        (
+            re.compile(
+                r"(postprocess\((\w)\)\{this\.root=this\.traverse\(\2,(\[[^\]]*\])\)\}.*?let \w=this\.traverse\(\w,)"
+                r"\w=>\w+\(\w,this\.initial_tabs\)(\),\w=)",
+                re.DOTALL,
+            ),
+            r"\1\3\4",
         ),
     ),
     "Blocks": (
@@ -408,6 +418,28 @@ def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
     return app.auth is None or any(token in app.tokens for token in tokens)
 
 
+def user(app: Any, cookies: Mapping[str, str]) -> str | None:
+    """The name that a request with these cookies has logged in with; None on a page
+    that asks for no password."""
+    tokens = (
+        cookies.get(f"{name}-{app.cookie_id}")
+        for name in ("access-token", "access-token-unsecure")
+    )
+    return next((app.tokens[token] for token in tokens if token in app.tokens), None)
+
+
+def pages(scope: Mapping[str, Any]) -> tuple[str, ...]:
+    """The paths of the pages of an app that a request is for; none where Gradio's
+    scripts are not as they were tried, so that they could not fetch what a page is sent
+    without."""
+    app = scope["app"]
+    return (
+        tuple(f"/{path}" for path, *_ in app.get_blocks().pages)
+        if quick_scripts_fit()
+        else ()
+    )
+
+
 def served_at(app: Any) -> list[str]:
     """The addresses at which a page is served: its own, and that of a public link,
     which is not known before it is served. serve/hosts.py refuses all other names."""
@@ -629,6 +661,14 @@ def quick_scripts(scripts: str) -> dict[str, str]:
         f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
     )
     return changed | {tree: imports + changed[tree]}
+
+
+@cache
+def quick_scripts_fit() -> bool:
+    """Whether Gradio's scripts are as they were tried."""
+    with suppress(LookupError):
+        return bool(quick_scripts(""))
+    return False
 
 
 def quick_page(scripts: str) -> list[Route]:

@@ -1,0 +1,146 @@
+// Fetches what a tab holds when it is opened. The page comes with its frame and its first tab
+// (xformer/ui/server/delivery.py); until a further tab comes, `absent` of gradio_tree.js has what stands for its
+// components: listeners of the page read values there, and set them, and the tab comes with what was set.
+import {absent} from './gradio_tree.js';
+import {state} from './state.js';
+
+const BRING = -1;  // the id of a listener of the browser that has Gradio's page take up a tab
+const ofMissed = id => -2 - id;  // the component by which a listener that was missed is run
+
+let deferred = {};  // by the id of a tab that has not been asked for: where it is fetched
+const coming = new Map();  // by its id, a promise that a tab is there
+const fetched = new Map();  // by its id, a promise of what a tab holds
+const waiting = new Map();  // by its id, what is done when Gradio's page has taken a tab up
+const told = new Map();  // by its id, the events [id, name, data] of a tab's components that came too early
+const missed = new Map();  // by its id, the listeners of the page that only set something in a tab
+const tabOf = new Map();  // by the id of a component that has not come, the id of its tab
+let listeners = [];  // all that Gradio's page knows
+let known = {};  // what Gradio's client knows of the page: {components, dependencies}
+let tell = () => {};  // tells Gradio's page an event
+
+// Begins, with the configuration of the page, that of Gradio's client, and the page's listeners; those that this script
+// needs are added to them. dispatch: tells Gradio's page an event.
+export function defer({tabs = {}, absent: held = {}}, config, dependencies, dispatch) {
+  deferred = {...tabs};
+  known = config;
+  listeners = dependencies;
+  tell = dispatch;
+  for (const [tab, standIns] of Object.entries(held)) {
+    told.set(tab, []);
+    missed.set(tab, new Set());
+    for (const [id, type, value, isOpen] of standIns) {
+      tabOf.set(id, tab);
+      // What is set becomes its own. `component`: Gradio's page does not look for one.
+      const props = {props: Object.create({value, open: isOpen}), shared_props: {}};
+      absent.set(id, {id, type, children: [], component: true, props});
+    }
+  }
+  for (const one of dependencies)
+    if (one.backend_fn && tabOfAll(one.outputs)) one.targets.push([ofMissed(one.id), 'missed']);
+  if (!Object.keys(tabs).length) return;
+  dependencies.push({
+    id: BRING, targets: [[BRING, 'bring']], inputs: [], outputs: [], backend_fn: true, js: null, api_name: null,
+    api_visibility: 'private', connection: 'sse', show_progress: 'hidden', cancels: [], trigger_mode: 'multiple',
+  });
+  // Who points at a tab, or comes with its address, will open it.
+  const asked = new URLSearchParams(location.search).get('tab');
+  if (asked) fetchTab(asked);
+  for (const event of ['pointerover', 'focusin'])
+    document.addEventListener(event, ({target}) => fetchTab(target.closest?.('[role=tab]')?.dataset.tabId));
+}
+
+function fetchTab(tab) {
+  if (!(tab in deferred) || fetched.has(tab)) return;
+  const holds = fetch(new URL(deferred[tab], document.baseURI)).then(reply => {
+    if (!reply.ok) throw new Error(`${reply.status} ${reply.url}`);
+    return reply.json();
+  });
+  holds.catch(() => fetched.delete(tab));  // it is tried again when it is asked for again
+  fetched.set(tab, holds);
+}
+
+// Brings a tab, if it is not there yet; -> a promise that it is.
+export function bring(tab) {
+  if (tab in deferred && !coming.has(tab)) {
+    const request = `tab ${tab}`;
+    state.waiting.requests.set(request, request);
+    const there = new Promise((resolve, reject) => waiting.set(tab, {resolve, reject}));
+    coming.set(tab, there);
+    there.catch(() => coming.delete(tab)).finally(() => state.waiting.requests.delete(request));
+    fetchTab(tab);
+    tell(BRING, 'bring', tab);
+  }
+  return coming.get(tab);
+}
+
+// Has Gradio's page say an error, above all.
+export const sayError = said => tell(BRING, 'error', said);
+
+// Which tab all components have that have not come; undefined where some are there, or there are none.
+function tabOfAll(ids) {
+  const tabs = new Set(ids.map(id => absent.has(id) ? tabOf.get(id) : undefined));
+  return tabs.size === 1 ? [...tabs][0] : undefined;
+}
+
+// Notes an event of a component that has not come yet.
+export function noteEvent(id, name, data) {
+  if (absent.has(id)) told.get(tabOf.get(id)).push([id, name, data]);
+}
+
+const nothing = async () => ({done: true, value: undefined});
+
+// The answers to a listener that need not be asked for at the server, as Gradio's client gives them; undefined for
+// others. data: of the event.
+export function answersHere({id, outputs} = {}, data) {
+  const tab = id === BRING ? data : tabOfAll(outputs ?? []);
+  if (id === BRING) return taken(tab);
+  if (!tab) return undefined;
+  missed.get(tab).add(id);
+  return answers(nothing, nothing);
+}
+
+const answers = (next, leave) => ({
+  next, return: leave, throw: leave, cancel: nothing, close_stream() {}, [Symbol.asyncIterator]() { return this; },
+});
+
+// What Gradio's page gets for a tab: an answer by which it takes the tab up. When it leaves the answers, it has.
+function taken(tab) {
+  const next = async () => {
+    try {
+      return {done: false, value: {type: 'render', data: {render_id: `tab ${tab}`, ...prepared(await fetched.get(tab))}}};
+    } catch (error) {
+      waiting.get(tab).reject(error);
+      return nothing();
+    }
+  };
+  const leave = async () => {
+    delete deferred[tab];
+    waiting.get(tab).resolve();
+    makeUp(tab);
+    return nothing();
+  };
+  return answers(next, leave);
+}
+
+// What a tab holds, with what was set since in the components that stood for its own.
+function prepared({components, layout, dependencies}) {
+  for (const {id, props} of components) {
+    const {props: own, shared_props: shared} = absent.get(id)?.props ?? {};
+    const {loading_status: _, ...set} = {...own, ...shared};
+    Object.assign(props, set);
+    absent.delete(id);
+  }
+  const add = (more, list) => list.push(...more.filter(one => !list.some(({id}) => id === one.id)));
+  add(dependencies, listeners);
+  add(dependencies, known.dependencies);
+  add(components, known.components);
+  return {components, layout, dependencies};
+}
+
+// Does what would have been done, had a tab been there: the listeners that were missed, unless one before them in a
+// chain was, and those of its own components' events.
+function makeUp(tab) {
+  const ids = missed.get(tab), after = new Map(listeners.map(one => [one.id, one.trigger_after]));
+  for (const id of ids) if (!ids.has(after.get(id))) tell(ofMissed(id), 'missed', null);
+  for (const event of told.get(tab)) tell(...event);
+}

@@ -1,0 +1,336 @@
+"""A page as it is sent: divided into what is told at once and what a tab brings, made
+once, compressed."""
+
+import gzip
+import json
+import re
+
+import gradio as gr
+import httpx
+import pytest
+
+from tests.harness import free_port
+from tests.pages import laid_out, run
+from xformer.parts import TABS
+from xformer.ui.server import delivery, gradio_private
+from xformer.ui.server.delivery import CONFIG, Delivery, split
+
+FIRST = "window.gradio_config = "
+
+
+def joined(*values):
+    return "".join(map(str, values))
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A page with a frame and three tabs, and listeners within and between them, as
+    Gradio tells of it."""
+
+    async def make():
+        with gr.Blocks(analytics_enabled=False) as demo:
+            return demo, lay_out()
+
+    demo, components = run(make())
+    return demo.config, {name: component._id for name, component in components.items()}
+
+
+def lay_out():
+    frame = gr.Textbox("frame")
+    with gr.Tabs():
+        with gr.Tab("One", id="one"):
+            first = gr.Textbox("first")
+        with gr.Tab("Two", id="two"), gr.Accordion(open=False):
+            slider = gr.Slider(0, 9, 4)
+            free = gr.Textbox()
+            shown = gr.HTML("shown")
+        with gr.Tab("Three", id="three"):
+            third = gr.Textbox("third")
+    first.change(joined, first, frame)
+    slider.change(joined, slider, shown).then(joined, slider, third)
+    frame.change(joined, [frame, slider], shown)
+    gr.on(
+        [frame.submit, slider.release, third.submit], joined, [frame, third], frame
+    ).then(joined, frame, frame)
+    return {
+        "frame": frame,
+        "first": first,
+        "slider": slider,
+        "free": free,
+        "shown": shown,
+        "third": third,
+    }
+
+
+def test_all_components_and_listeners_are_told_once(small):
+    config, _ = small
+    start, rests = split(config)
+    assert list(rests) == ["two", "three"]
+    inside = [
+        {one["id"] for one in rest["components"]} - {rest["layout"]["id"]}
+        for rest in rests.values()
+    ]
+    told = {one["id"] for one in start["components"]}
+    assert not inside[0] & inside[1] and not told & (inside[0] | inside[1])
+    assert told | inside[0] | inside[1] == {one["id"] for one in config["components"]}
+    dependencies = [
+        *start["dependencies"],
+        *(one for rest in rests.values() for one in rest["dependencies"]),
+    ]
+    assert {one["id"] for one in dependencies} == {
+        one["id"] for one in config["dependencies"]
+    }
+    assert start["page"][""] == {
+        "layout": start["layout"],
+        "components": [one["id"] for one in start["components"]],
+        "dependencies": [one["id"] for one in start["dependencies"]],
+    }
+
+
+def test_a_chain_comes_with_the_tab_that_begins_it_and_with_the_page_where_others_do(
+    small,
+):
+    """The tab brings a copy of a listener that its components begin too, with those
+    that come after it."""
+    config, ids = small
+    start, rests = split(config)
+    assert [one["id"] for one in start["dependencies"]] == [0, 3, 4, 5]
+    assert [one["id"] for one in rests["two"]["dependencies"]] == [1, 2, 4, 5]
+    assert [one["id"] for one in rests["three"]["dependencies"]] == [4, 5]
+    copy = rests["two"]["dependencies"][2]
+    assert copy["targets"] == [(ids["slider"], "release")]
+    assert (
+        copy["inputs"]
+        == start["dependencies"][2]["inputs"]
+        == [ids["frame"], ids["third"]]
+    )
+    assert rests["two"]["dependencies"][3]["trigger_after"] == 4
+
+
+def test_the_page_knows_what_listeners_ask_of_a_tab_that_has_not_come(small):
+    config, ids = small
+    held = split(config)[0]["absent"]
+    found = {one[0]: one[1:] for tab in held.values() for one in tab}
+    assert found[ids["slider"]] == ["slider", 4, None] and found[ids["third"]] == [
+        "textbox",
+        "third",
+        None,
+    ]
+    # nobody asks for it at the beginning
+    assert found[ids["shown"]] == ["html", None, None]
+    assert [is_open for kind, _, is_open in found.values() if kind == "accordion"] == [
+        False
+    ]
+    assert ids["first"] not in found and ids["frame"] not in found
+
+
+def test_whether_a_component_can_be_changed_is_found_by_all_listeners(small):
+    """As Gradio's page finds it: what a listener reads, or what none sets and holds
+    nothing."""
+    config, ids = small
+    rests = split(config)[1]
+    found = {
+        one["id"]: one["props"].get("interactive") for one in rests["two"]["components"]
+    }
+    assert found[ids["slider"]] is True and found[ids["free"]] is True
+    assert found[ids["shown"]] is False
+
+
+def test_the_layout_of_a_tab_stays_empty_until_it_comes(small):
+    start, rests = split(small[0])
+    (tabs,) = [
+        node
+        for node in start["layout"]["children"]
+        if len(node.get("children", [])) == 3
+    ]
+    assert [bool(node["children"]) for node in tabs["children"]] == [True, False, False]
+    assert [rest["layout"]["id"] for rest in rests.values()] == [
+        node["id"] for node in tabs["children"][1:]
+    ]
+
+
+def test_the_page_holds_few_of_its_components_and_listeners_before_a_tab_is_opened(
+    running,
+):
+    page = laid_out(running).demo.config
+    start, rests = split(page)
+    assert list(rests) == list(TABS)[1:]
+    assert len(start["components"]) < len(page["components"]) / 7
+    assert len(start["dependencies"]) < len(page["dependencies"]) * 2 / 5
+
+
+@pytest.fixture(scope="module")
+def tabbed():
+    """A page of two tabs that is served."""
+
+    # where no event loop is running, Gradio makes some that it never closes
+    async def launch():
+        with gr.Blocks(analytics_enabled=False) as demo, gr.Tabs():
+            with gr.Tab("One", id="one"):
+                gr.Textbox("</script><b>first</b>\u2028")
+            with gr.Tab("Two", id="two"):
+                gr.Textbox("second")
+        demo.launch(
+            prevent_thread_lock=True,
+            quiet=True,
+            server_port=free_port(),
+            **gradio_private.UNASKED,
+        )
+        return demo
+
+    demo = run(launch())
+    yield demo.app
+    demo.close()
+
+
+def served(app, ask):
+    """What `ask` gets of an app behind a middleware that has sent nothing yet, by a
+    client."""
+
+    async def go():
+        middleware = Delivery(app)
+        transport = httpx.ASGITransport(
+            lambda scope, *rest: middleware({**scope, "app": app}, *rest)
+        )
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost"
+        ) as client:
+            return await ask(client)
+
+    return run(go())
+
+
+def test_a_page_is_made_once_and_a_browser_that_has_it_is_sent_nothing(
+    tabbed, monkeypatch
+):
+    made = []
+    of = delivery.Split.of
+    monkeypatch.setattr(
+        delivery.Split, "of", lambda *given: made.append(given) or of(*given)
+    )
+
+    async def ask(client):
+        first = await client.get("/")
+        return first, await client.get(
+            "/", headers={"If-None-Match": first.headers["etag"]}
+        )
+
+    first, second = served(tabbed, ask)
+    assert (
+        len(made) == 1
+        and first.status_code == 200
+        and second.status_code == 304
+        and not second.content
+    )
+    config = json.loads(CONFIG.search(first.text)[1])
+    assert [
+        one["props"]["value"]
+        for one in config["components"]
+        if one["type"] == "textbox"
+    ] == ["</script><b>first</b>\u2028"]
+    assert first.text.count("</script><b>") == 0
+
+
+def test_a_tab_is_sent_under_an_address_that_changes_with_it(tabbed):
+    async def ask(client):
+        config = json.loads(CONFIG.search((await client.get("/")).text)[1])
+        address = config["tabs"]["two"].removeprefix(".")
+        other = re.sub(r"-\w{12}", "-" + 12 * "0", address)
+        return (
+            await client.get(address),
+            await client.get(other),
+            await client.get(address.replace("two", "one")),
+        )
+
+    found, *others = served(tabbed, ask)
+    assert "immutable" in found.headers["cache-control"]
+    assert [
+        one["props"]["value"]
+        for one in found.json()["components"]
+        if one["type"] == "textbox"
+    ] == ["second"]
+    assert [one.status_code for one in others] == [404, 404]
+
+
+@pytest.mark.parametrize(("coding", "sent"), [("gzip, br", "gzip"), ("identity", None)])
+def test_a_page_is_compressed_for_those_who_can_read_it(tabbed, coding, sent):
+    async def ask(client):
+        return await client.get("/", headers={"Accept-Encoding": coding})
+
+    page = served(tabbed, ask)
+    assert page.headers.get("content-encoding") == sent and FIRST in page.text
+
+
+def test_files_are_read_and_compressed_once(tabbed, monkeypatch):
+    asked = []
+    ask_app = Delivery._ask
+
+    async def noting(self, scope):
+        asked.append(scope["path"])
+        return await ask_app(self, scope)
+
+    monkeypatch.setattr(Delivery, "_ask", noting)
+    script = f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
+
+    async def ask(client):
+        answers = [
+            await client.get(script, headers={"Accept-Encoding": coding})
+            for coding in ("gzip", "gzip", "identity")
+        ]
+        return [
+            *answers,
+            await client.get("/assets/none.js"),
+            await client.get("/assets/none.js"),
+        ]
+
+    first, second, plain, *none = served(tabbed, ask)
+    assert first.text == second.text == plain.text and first.headers == second.headers
+    assert "content-encoding" not in plain.headers
+    assert asked == [script, script, "/assets/none.js", "/assets/none.js"]
+    assert [one.status_code for one in none] == [404, 404]
+
+
+def test_no_more_files_are_kept_than_there_is_room_for(tabbed, monkeypatch):
+    monkeypatch.setattr(delivery, "MOST_KEPT", 10)
+    script = f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
+
+    async def ask(client):
+        return [(await client.get(script)).status_code for _ in range(2)]
+
+    assert served(tabbed, ask) == [200, 200]
+
+
+def test_nobody_is_sent_a_tab_of_a_page_that_asks_for_a_password(tabbed, monkeypatch):
+    async def ask(client):
+        config = json.loads(CONFIG.search((await client.get("/")).text)[1])
+        monkeypatch.setattr(tabbed, "auth", {"a": "b"})
+        return await client.get("/"), await client.get(
+            config["tabs"]["two"].removeprefix(".")
+        )
+
+    page, tab = served(tabbed, ask)
+    assert (
+        "second" not in page.text
+        and tab.status_code == 404
+        and "second" not in tab.text
+    )
+
+
+def test_pages_stay_whole_where_gradios_scripts_are_not_as_they_were_tried(
+    tabbed, monkeypatch
+):
+    monkeypatch.setattr(gradio_private, "quick_scripts_fit", lambda: False)
+
+    async def ask(client):
+        return (await client.get("/")).text
+
+    assert "second" in served(tabbed, ask)
+
+
+def test_what_is_compressed_is_the_same_each_time():
+    """So that copies of the app name a tab alike."""
+    one = delivery.Ready.of("text", "text/plain")
+    assert (
+        one == delivery.Ready.of("text", "text/plain")
+        and gzip.decompress(one.content) == b"text"
+    )

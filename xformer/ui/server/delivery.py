@@ -1,0 +1,374 @@
+"""The page as it is sent: ready bytes with its frame and its first tab; each further
+tab when it is opened.
+
+Gradio makes the page anew for each visitor, a tenth of a second of a core, and has the
+browser lay all of it out, though one tab is seen. Here it is made once for an address,
+compressed, and split: assets/gradio_tabs.js fetches what a tab holds. The components
+and their listeners are the server's own all the while; only what a browser is told of
+them, and when, is another. Scripts and styles, which Gradio reads and compresses for
+each visitor, are kept as they were sent first.
+"""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xformer.ui.server import gradio_private
+
+Config = dict[str, Any]  # what Gradio tells a browser of a page
+# in the HTML of a page
+CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
+# the address of what a tab of a page holds
+REST = re.compile(r"(/(?:\w+/)?)tab/(\w+)-([0-9a-f]{12})\.json")
+FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
+MOST_KEPT = 30_000_000  # bytes of all files that are kept
+CODINGS = "br", "gzip"  # in which Gradio compresses them, the better one first
+# headers that a page tells of
+ASKED_BY = ("host", "x-forwarded-host", "x-forwarded-proto", "x-gradio-server")
+MOST_PAGES = 16  # that are kept, the page in one language for one name of the host each
+# of what has another address when it changes
+KEPT = "public, max-age=31536000, immutable"
+
+
+def _listed(node: Mapping[str, Any]) -> Iterator[int]:
+    """The ids of a node of a layout and of all below it."""
+    yield node["id"]
+    for child in node.get("children", ()):
+        yield from _listed(child)
+
+
+def _tabs(node: Mapping[str, Any], components: Mapping[int, Any]) -> list[Config]:
+    """The nodes of the tabs of a page, the outermost that a layout has; none where it
+    has none."""
+    children: list[Config] = node.get("children", [])
+    if components.get(node["id"], {}).get("type") == "tabs":
+        return children
+    return next(
+        (found for child in children if (found := _tabs(child, components))), []
+    )
+
+
+def _heads(dependencies: list[Config]) -> dict[int, Config]:
+    """By the id of a listener, the one that its chain begins with: itself, or what it
+    comes after."""
+    heads: dict[int, Config] = {}
+    for one in dependencies:
+        heads[one["id"]] = heads.get(one["trigger_after"], one)
+    return heads
+
+
+def split(config: Config) -> tuple[Config, dict[str, Config]]:
+    """Divide what a page is made of into what is told at once, and by the id of each
+    further tab what it holds.
+
+    A listener comes with a tab where only components of that tab have its chain begin.
+    Others are there from the beginning; of one that a component of a tab has begin too,
+    the tab brings a copy.
+    """
+    components = {component["id"]: component for component in config["components"]}
+    rests = dict[str, Config]()
+    absent = dict[int, str]()
+    for node in _tabs(config["layout"], components)[1:]:
+        name = components[node["id"]]["props"]["id"]
+        inside = [one for child in node["children"] for one in _listed(child)]
+        absent |= dict.fromkeys(inside, name)
+        rests[name] = {
+            "layout": {"id": node["id"], "children": node["children"]},
+            "components": [components[one] for one in (node["id"], *inside)],
+            "dependencies": [],
+        }
+    inputs = {one for listener in config["dependencies"] for one in listener["inputs"]}
+    outputs = {
+        one for listener in config["dependencies"] for one in listener["outputs"]
+    }
+    heads = _heads(config["dependencies"])
+    first = list[Config]()
+    for listener in config["dependencies"]:
+        head = heads[listener["id"]]
+        # "": at the beginning
+        begun = {absent.get(one, "") for one, _ in head["targets"]}
+        for name in begun - {""}:
+            targets = [
+                target
+                for target in listener["targets"]
+                if listener is not head or absent.get(target[0]) == name
+            ]
+            rests[name]["dependencies"].append({**listener, "targets": targets})
+        if len(begun) != 1 or begun == {""}:
+            first.append(listener)
+    asked = {one for listener in first for one in listener["inputs"]}
+    for rest in rests.values():
+        rest["components"] = [
+            _settled(one, inputs, outputs) for one in rest["components"]
+        ]
+    layout = _without(
+        config["layout"], {rest["layout"]["id"] for rest in rests.values()}
+    )
+    there = [one for one in config["components"] if one["id"] not in absent]
+    ids = {
+        "components": [one["id"] for one in there],
+        "dependencies": [one["id"] for one in first],
+    }
+    start = {
+        **config,
+        "layout": layout,
+        "components": there,
+        "dependencies": first,
+        "page": {config.get("current_page", ""): {"layout": layout, **ids}},
+        "absent": {
+            name: [
+                _stand_in(components[one], asked)
+                for one, where in absent.items()
+                if where == name
+            ]
+            for name in rests
+        },
+    }
+    return start, rests
+
+
+def _settled(component: Config, inputs: set[int], outputs: set[int]) -> Config:
+    """A component that knows whether it can be changed: Gradio's page finds that by all
+    listeners, and a tab that comes later brings only its own."""
+    props = component["props"]
+    if props.get("interactive") is not None:
+        return component
+    free = component["id"] in inputs or (
+        component["id"] not in outputs and not props.get("value")
+    )
+    return {**component, "props": {**props, "interactive": free}}
+
+
+def _stand_in(component: Config, asked: set[int]) -> list[Any]:
+    """What listeners may ask of a component that is not there yet: its id and type, its
+    value where it is among those that are asked for, and whether it is open."""
+    props = component["props"]
+    return [
+        component["id"],
+        component["type"],
+        props.get("value") if component["id"] in asked else None,
+        props.get("open"),
+    ]
+
+
+def _without(node: Config, emptied: set[int]) -> Config:
+    """A layout in which some nodes have nothing below them."""
+    children = (
+        []
+        if node["id"] in emptied
+        else [_without(child, emptied) for child in node.get("children", [])]
+    )
+    return {**node, "children": children} if "children" in node else node
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Something to be sent: compressed bytes, of what type, and the name of this
+    version."""
+
+    content: bytes
+    kind: str
+    version: str
+
+    @classmethod
+    def of(cls, text: str, kind: str) -> "Ready":
+        content = text.encode()
+        return cls(
+            gzip.compress(content, mtime=0),
+            kind,
+            hashlib.sha256(content).hexdigest()[:12],
+        )
+
+    def response(self, asked: Headers, keep: str) -> Response:
+        """Answer a request with it. keep: how long the browser may."""
+        headers = {
+            "Cache-Control": keep,
+            "ETag": f'"{self.version}"',
+            "Vary": "Accept-Encoding",
+        }
+        if self.version in asked.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if "gzip" not in asked.get("accept-encoding", ""):
+            return Response(
+                gzip.decompress(self.content), media_type=self.kind, headers=headers
+            )
+        return Response(
+            self.content,
+            media_type=self.kind,
+            headers={**headers, "Content-Encoding": "gzip"},
+        )
+
+
+@dataclass(frozen=True)
+class Split:
+    """A page, and what its tabs hold, by their ids."""
+
+    page: Ready
+    rests: Mapping[str, Ready]
+
+    @classmethod
+    def of(cls, html: str, path: str) -> "Split | None":
+        """Split the page that Gradio has made for a path; None where it holds none, but
+        asks for a password."""
+        found = CONFIG.search(html)
+        config = json.loads(found[1]) if found else {}
+        if found is None or "components" not in config:
+            return None
+        start, rests = split(config)
+        ready = {
+            name: Ready.of(_json(rest), "application/json")
+            for name, rest in rests.items()
+        }
+        start["tabs"] = {
+            name: f".{path.rstrip('/')}/tab/{name}-{one.version}.json"
+            for name, one in ready.items()
+        }
+        text = f"{html[: found.start(1)]}{_json(start)}{html[found.end(1) :]}"
+        return cls(Ready.of(text, "text/html; charset=utf-8"), ready)
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand in a script of a page."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<>&'\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the app has answered, whole."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status,
+                "headers": [*self.headers],
+            }
+        )
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Delivery:
+    """ASGI middleware that sends pages split and ready, and files as they were sent
+    first; all else passes through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._made: OrderedDict[tuple[str | None, ...], Split] = OrderedDict()
+        self._making = asyncio.Lock()
+        # by their paths and how they are compressed
+        self._files: dict[tuple[str, str], Answer] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.app
+        if scope["type"] == "http" and scope["method"] == "GET":
+            asked = Headers(scope=scope)
+            path = scope["path"]
+            if rest := REST.fullmatch(path):
+                answer = await self._rest(scope, asked, rest)
+            elif path in gradio_private.pages(scope):
+                made = await self._split(scope, path)
+                answer = made.page.response(asked, "no-cache") if made else self.app
+            elif (
+                FILES.fullmatch(path)
+                and "range" not in asked
+                and "if-none-match" not in asked
+            ):
+                answer = await self._file(scope, asked, path)
+        await answer(scope, receive, send)
+
+    async def _rest(self, scope: Scope, asked: Headers, rest: re.Match[str]) -> ASGIApp:
+        """What a tab of a page holds."""
+        made = await self._split(scope, rest[1].rstrip("/") or "/")
+        found = made.rests.get(rest[2]) if made else None
+        if found is None or found.version != rest[3]:
+            return PlainTextResponse(
+                "There is no such tab, or the page has changed; load it again.", 404
+            )
+        return found.response(asked, KEPT)
+
+    async def _file(self, scope: Scope, asked: Headers, path: str) -> ASGIApp:
+        """A script, a style or a picture, as it was sent first; those for which there
+        is no room are made anew."""
+        coding = next(
+            (one for one in CODINGS if one in asked.get("accept-encoding", "")), ""
+        )
+        if (path, coding) not in self._files:
+            made = await self._ask(scope)
+            if (
+                made.status != 200
+                or sum(len(one.body) for one in self._files.values()) + len(made.body)
+                > MOST_KEPT
+            ):
+                return made
+            self._files[path, coding] = made
+        return self._files[path, coding]
+
+    async def _split(self, scope: Scope, path: str) -> Split | None:
+        """The page at a path, as it was made for such a request before, or is made now;
+        None where there is none."""
+        requested = HTTPConnection(scope)
+        if path not in gradio_private.pages(scope) or not gradio_private.logged_in(
+            scope["app"], requested.cookies
+        ):
+            return None
+        user = gradio_private.user(scope["app"], requested.cookies)
+        key = path, scope["scheme"], user, *map(requested.headers.get, ASKED_BY)
+        async with self._making:
+            if key not in self._made:
+                page = await self._ask(
+                    {
+                        **scope,
+                        "path": path,
+                        "raw_path": path.encode(),
+                        "query_string": b"",
+                    }
+                )
+                made = (
+                    await asyncio.to_thread(Split.of, page.body.decode(), path)
+                    if page.status == 200
+                    else None
+                )
+                if made is None:
+                    return None
+                self._made[key] = made
+            self._made.move_to_end(key)
+            while len(self._made) > MOST_PAGES:
+                self._made.popitem(last=False)
+            return self._made[key]
+
+    async def _ask(self, scope: Scope) -> Answer:
+        """Have the app answer a request, of which it sees no body."""
+        begun = list[Message]()
+        body = list[bytes]()
+        done = asyncio.Event()
+
+        async def receive() -> Message:
+            await done.wait()
+            return {"type": "http.disconnect"}
+
+        async def take(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                begun.append(message)
+            else:
+                body.append(message.get("body", b""))
+
+        await self.app(scope, receive, take)
+        return Answer(begun[0]["status"], [*begun[0]["headers"]], b"".join(body))
