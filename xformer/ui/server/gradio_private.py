@@ -16,11 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import gradio as gr
 import uvicorn
 from annotated_types import MaxLen
 from gradio import http_server, route_utils, routes, state_holder
+from gradio.components import _Keywords
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import ProcessCompletedMessage, UnexpectedErrorMessage
@@ -42,6 +44,7 @@ TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirement
 CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
                     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
                     re.IGNORECASE)
+FINISHED = _Keywords.FINISHED_ITERATING  # in place of an answer, where a generator has ended
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
 JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
 LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
@@ -167,6 +170,7 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
     """Have Gradio answer a request. An event brings a dictionary of data, of which Gradio makes sure nowhere."""
     if not isinstance(body.event_data, dict):
         body.event_data = {}
+    LocalContext.event_id.set(body.event_id)  # which Gradio notes for the thread of the handler only
     try:
         return await _answer(app, body, *more, **named)
     except Refused:
@@ -175,8 +179,46 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
         raise
 
 
-_read, _answer = gr.Blocks.preprocess_data, route_utils.call_process_api
+class Shown:
+    """What a page shows of one handler: when the latest of its answers that says something was asked for; and the turn
+    of the one that is taken up."""
+
+    def __init__(self) -> None:
+        self.asked, self.turn = 0.0, asyncio.Lock()
+
+
+async def _postprocess(blocks: gr.Blocks, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
+    """Have Gradio take up an answer of a listener of ours, which it then sends at once; but nothing of one that was
+    asked for before what the page shows of the same handler.
+
+    One is taken up after the other: it takes a thread for each output, and a small answer overtook a large one, which
+    was sent last and stayed. `tells` of a handler's function: whether an answer says something.
+    """
+    tells, event = getattr(block_fn.fn, "tells", None), _event()
+    if tells is None or event is None or predictions is FINISHED or isinstance(predictions, tuple):  # of the last
+        return await _take_up(blocks, block_fn, predictions, state)
+    shown = _shown.setdefault(state, {}).setdefault(block_fn.fn, Shown())
+    async with shown.turn:
+        if event.enqueue_time < shown.asked:
+            predictions = gr.skip() if len(block_fn.outputs) == 1 else [gr.skip()] * len(block_fn.outputs)
+        elif tells(predictions):
+            shown.asked = event.enqueue_time
+        return await _take_up(blocks, block_fn, predictions, state)
+
+
+def _in_steps(blocks: gr.Blocks, block_fn: Any, data: list[Any], *, final: bool, **more: Any) -> list[Any]:
+    """Have Gradio send a step of an answer as what differs from the step before. At the end it sends the last one once
+    more, for clients of the API: on a page that would undo what another answer has shown since."""
+    sent = _differences(blocks, block_fn, data, final=final, **more)
+    return [gr.skip() for _ in sent] if final and block_fn.api_visibility == "private" else sent
+
+
+_shown = WeakKeyDictionary[Any, dict[Any, Shown]]()  # by the session of a page, and by the function of a handler
+_read, _take_up, _answer = gr.Blocks.preprocess_data, gr.Blocks.postprocess_data, route_utils.call_process_api
+_differences = gr.Blocks.handle_streaming_diffs
 gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign, assignment]
+gr.Blocks.postprocess_data = _postprocess  # type: ignore[method-assign, assignment]
+gr.Blocks.handle_streaming_diffs = _in_steps  # type: ignore[method-assign, assignment]
 route_utils.call_process_api = _call
 
 
@@ -246,13 +288,6 @@ def visitor() -> tuple[str, str]:
     event = _event()
     client = None if event is None else event.request.client
     return "" if client is None else client.host, "" if event is None else event.session_hash
-
-
-def asked() -> tuple[str, float]:
-    """In the thread of a handler: the session that asked for its answer, and the moment; empty outside an event.
-    Without the moment a late answer undoes a later one."""
-    event = _event()
-    return ("", 0.0) if event is None else (event.session_hash, event.enqueue_time)
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
