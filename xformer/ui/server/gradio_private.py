@@ -60,8 +60,9 @@ REFUSED = "xformer.refused"  # in the scope of a request whose values its listen
 JOINED = "xformer.joined"  # in the scope of a request that has joined the queue: its session
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in it:
 # - in the tree of components two searches, of which one visited 64,252 components for a click that sets 250 and
-#   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
-#   events;
+#   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); what components tell their events;
+#   and that those which come into sight keep what was done with them since: a part of First principles that was opened
+#   with its tab was shut again, in three of three tries;
 # - in what answers events, that a listener that waited runs alone: all listeners of its event ran, and where two of
 #   them waited, each had the other wait again, for ever (docs/upstream/event_data.md);
 # - in the client, that what a step of an answer changes is changed in a copy: on a busy machine the step before, which
@@ -76,7 +77,10 @@ REPLACED = {"core": (
     (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
                 r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);"),
     (re.compile(r"(constructor\(\w,\w,(\w),\w,(\w),\w,(\w)\)\{)(this\.ready=new Promise)"),
-     r"\1\4=attend(\3,\4,\2);\5")),
+     r"\1\4=attend(\3,\4,\2);\5"),
+    (re.compile(r"(async(#\w)\(\w,\w\)\{let \w=this\.#\w\.get\(\w\);if\(!\w\)return;let \w=await \w\(\);.*?"
+                r"render_previously_invisible_children\(.*?for\(let (\w) of \w\))(this\.#\w\(\3\))", re.DOTALL),
+     r"\1await this.\2(\3.id,\3),\4")),
             "Blocks": (
     (re.compile(r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"),
      r"\1{type:`fn`,fn_index:\2.id,event_data:\3.event_data,target_id:\3.target_id}\4"),),
