@@ -84,10 +84,11 @@ export function attend(client, dispatch, dependencies) {
 
   const submit = client.submit.bind(client);
 
-  client.submit = (id, ...given) => {
-    const answers = submit(id, ...given), listener = listeners.get(id);
+  client.submit = (id, data, event, trigger, all, headers) => {
+    const asked = ++moment, listener = listeners.get(id);
+    const answers = submit(id, data, event, trigger, all, {...headers, 'X-Asked': asked});  // they may change places
     if (!listener) return answers;  // of the API's page
-    const asked = ++moment, {next, return: leave} = answers;
+    const {next, return: leave} = answers;
     const done = () => state.waiting.requests.delete(asked);
     state.waiting.requests.set(asked, listener.api_name || String(id));
     answers.next = async () => {

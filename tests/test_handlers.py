@@ -212,10 +212,13 @@ class Queue:
             gr.Button().click(**listener, api_visibility="private")
         self.app, (self.listener,) = routes.App.create_app(self.page), self.page.fns.values()
 
-    def ask(self, moment, words, session="a page"):
-        """Note a request; -> what gives a step of its answer, as it is sent."""
+    def ask(self, moment, words, session="a page", came=None):
+        """Note a request of a moment, which came in another if it is given; -> what gives a step of its answer, as it
+        is sent."""
         name = f"{session} {moment}"
-        self.page._queue.event_ids_to_events[name] = SimpleNamespace(session_hash=session, enqueue_time=moment)
+        request = SimpleNamespace(headers={} if came is None else {gradio_private.ASKED: str(moment)})
+        self.page._queue.event_ids_to_events[name] = SimpleNamespace(
+            session_hash=session, enqueue_time=moment if came is None else came, request=request)
         body = PredictBodyInternal(session_hash=session, event_id=name, data=[words])
 
         async def step():
@@ -249,6 +252,14 @@ def test_an_answer_that_ends_after_a_later_one_changes_nothing():
         first, newer = queue.ask(1, "former"), queue.ask(2, "newer")
         return [await one() for one in (first, newer, newer, first)]
     assert run(ask()) == ["former", "newer", gr.skip(), gr.skip()]
+
+
+def test_an_answer_to_a_request_that_came_after_a_later_one_changes_nothing():
+    async def ask():
+        queue = Queue()
+        newer, first = queue.ask(2, "newer", came=1), queue.ask(1, "former", came=2)
+        return [await one() for one in (newer, first)], queue.kept()
+    assert run(ask()) == (["newer", gr.skip()], "newer")
 
 
 def test_an_answer_is_taken_up_before_a_later_one_that_is_sooner_ready(monkeypatch):

@@ -16,8 +16,9 @@ import {state} from './state.js';
 const listeners = [
     {id: 1, api_name: 'draw', backend_fn: true, targets: [[10, 'input']], outputs: [11, 12, 13, 14]},
     {id: 2, api_name: 'tab', backend_fn: false, js: '() => 1', targets: [[20, 'select']], outputs: [14]}];
-const told = [], waiting = [], client = {submit: () => {
+const told = [], waiting = [], sent = [], client = {submit: (...given) => {
     const steps = [];
+    sent.push(given);
     let wake = null;
     const answers = {
         next: async () => {
@@ -32,7 +33,7 @@ const told = [], waiting = [], client = {submit: () => {
     return answers;
 }};
 const tell = attend(client, (...event) => told.push(event), listeners);
-Object.assign(window, {tell, told, client, waiting, redraw, renew, state});
+Object.assign(window, {tell, told, client, waiting, sent, redraw, renew, state});
 document.body.dataset.ready = true;
 </script>"""
 
@@ -129,6 +130,18 @@ def test_what_is_asked_and_not_answered_is_counted_by_name(bench):
         await second.return();
         return [...counted, names()];
     }""") == [["draw", "draw"], ["draw"], []]
+
+
+def test_each_request_tells_its_place_in_the_order_of_the_page(bench):
+    first, second = bench.evaluate("""() => {
+        client.submit(1, ['data'], {n: 1}, 10, null, {'x-gradio-user': 'app'});
+        tell(12, 'change', null);
+        client.submit(1, []);
+        return sent;
+    }""")
+    *given, headers = first
+    assert given == [1, ["data"], {"n": 1}, 10, None]
+    assert headers["x-gradio-user"] == "app" and headers["X-Asked"] < second[-1]["X-Asked"]
 
 
 ANSWER = """() => {

@@ -47,6 +47,7 @@ CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|und
 FINISHED = _Keywords.FINISHED_ITERATING  # in place of an answer, where a generator has ended
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
 JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
+ASKED = "X-Asked"  # of a request of a page: its number, in the order in which the page asks
 LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
 SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
 ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
@@ -203,11 +204,18 @@ async def _postprocess(blocks: gr.Blocks, block_fn: Any, predictions: Any, state
         return await _take_up(blocks, block_fn, predictions, state)
     shown = _shown.setdefault(state, {}).setdefault(block_fn.fn, Shown())
     async with shown.turn:
-        if event.enqueue_time < shown.asked:
+        if (asked := _asked(event)) < shown.asked:
             predictions = gr.skip() if len(block_fn.outputs) == 1 else [gr.skip()] * len(block_fn.outputs)
         elif tells(predictions):
-            shown.asked = event.enqueue_time
+            shown.asked = asked
         return await _take_up(blocks, block_fn, predictions, state)
+
+
+def _asked(event: Any) -> float:
+    """When an event was asked for, as its page counts (assets/gradio_answers.js): of two requests, the later one may
+    come first."""
+    told = event.request.headers.get(ASKED, "")
+    return float(told) if told.isascii() and told.isdigit() and len(told) < 16 else event.enqueue_time
 
 
 def _in_steps(blocks: gr.Blocks, block_fn: Any, data: list[Any], *, final: bool, **more: Any) -> list[Any]:
