@@ -84,12 +84,13 @@ export function attend(client, dispatch, dependencies) {
 
   const submit = client.submit.bind(client);
 
-  client.submit = (id, ...given) => {
-    const listener = listenerOf(id), here = answersHere(listener, given[1]);
+  client.submit = (id, data, event, trigger, all, headers) => {
+    const listener = listenerOf(id), here = answersHere(listener, event);
     if (here) return here;
-    const answers = submit(id, ...given);
+    const asked = ++moment;
+    const answers = submit(id, data, event, trigger, all, {...headers, 'X-Asked': asked});  // they may change places
     if (!listener) return answers;  // of the API's page
-    const asked = ++moment, {next, return: leave} = answers;
+    const {next, return: leave} = answers;
     const done = () => state.waiting.requests.delete(asked);
     state.waiting.requests.set(asked, listener.api_name || String(id));
     answers.next = async () => {

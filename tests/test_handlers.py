@@ -1,14 +1,20 @@
 """Handlers by name: what reaches them, what of their answers reaches the page, and what
 is said where there is none."""
 
+import asyncio
 import logging
 from contextlib import contextmanager
 from inspect import signature
+from types import SimpleNamespace
 from typing import get_type_hints
 
 import gradio as gr
 import pytest
+from gradio import route_utils, routes
+from gradio.context import LocalContext
+from gradio.data_classes import PredictBodyInternal
 
+from tests.pages import run
 from xformer.results import Message, UserError
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask, needs, refused
@@ -256,27 +262,133 @@ def test_events_requests_and_progress_reach_handlers_that_name_them(parts):
     assert get_type_hints(fn) == {"event": gr.EventData, "request": gr.Request}
 
 
-def as_told(service, language, *, one):
-    yield from one
+# Answers in order: what Gradio's queue sends, which is asked step by step here
 
 
-def test_an_answer_that_comes_after_a_later_one_changes_nothing(parts, monkeypatch):
+def word_by_word(service, language, *, one):
+    for word in one.split():
+        yield {} if word == "nothing" else {"two": word, "three": word}
+
+
+class Queue:
+    """Gradio's queue, of which tests say when what was asked for and what is answered
+    next."""
+
+    def __init__(self):
+        with gr.Blocks(analytics_enabled=False) as self.page:
+            one = gr.Textbox()
+            self.two = gr.Textbox()
+            self.three = gr.State()
+            listener = Ask.always(None, ENGLISH)(
+                word_by_word, {"one": one}, {"two": self.two, "three": self.three}
+            )
+            gr.Button().click(**listener, api_visibility="private")
+        self.app, (self.listener,) = (
+            routes.App.create_app(self.page),
+            self.page.fns.values(),
+        )
+
+    def ask(self, moment, words, session="a page", came=None):
+        """Note a request of a moment, which came in another if it is given; -> what
+        gives a step of its answer, as it is sent."""
+        name = f"{session} {moment}"
+        request = SimpleNamespace(
+            headers={} if came is None else {gradio_private.ASKED: str(moment)}
+        )
+        self.page._queue.event_ids_to_events[name] = SimpleNamespace(
+            session_hash=session,
+            enqueue_time=moment if came is None else came,
+            request=request,
+        )
+        body = PredictBodyInternal(session_hash=session, event_id=name, data=[words])
+
+        async def step():
+            sent = await route_utils.call_process_api(
+                self.app, body, None, self.listener, ""
+            )
+            return sent["data"][0]
+
+        return step
+
+    def kept(self, session="a page"):
+        """What the State of the page holds."""
+        return self.app.state_holder[session][self.three._id]
+
+
+def test_an_answer_that_comes_after_a_later_one_changes_nothing():
     """As of a page that asks again when it has come to an address, while a person asks
     for something else."""
-    listener = Ask.always(None, ENGLISH)(
-        as_told, {"one": parts["one"]}, {"two": parts["two"]}
-    )
 
-    def ask(moment, *values, session="a page"):
-        monkeypatch.setattr(gradio_private, "asked", lambda: (session, moment))
-        told = listener["fn"]([{"two": value} if value else {} for value in values])
-        return [next(told)], told
+    async def ask():
+        queue = Queue()
+        first = queue.ask(1, "begun late later")
+        idle = queue.ask(2, "nothing")
+        newer = queue.ask(3, "newer")
+        other = queue.ask(1, "other", "another page")
+        sent = [await one() for one in (first, idle, idle, first, newer, other, first)]
+        return sent, queue.kept(), queue.kept("another page")
 
-    first, more_of_first = ask(1.0, "begun", "late", "later")
-    idle, _ = ask(2.0, None)
-    assert (first, idle, next(more_of_first)) == (["begun"], [gr.skip()], "late"), (
-        "what says nothing outdates nothing"
-    )
-    newer, _ = ask(3.0, "newer")
-    other, _ = ask(1.5, "other", session="another page")
-    assert (newer, other, [*more_of_first]) == (["newer"], ["other"], [gr.skip()])
+    (begun, nothing, end, late, newer, other, later), *kept = run(ask())
+    assert (begun, nothing, end) == ("begun", gr.skip(), gr.skip())
+    assert late == [["replace", [], "late"]], "what says nothing outdates nothing"
+    assert (newer, other, later) == (
+        "newer",
+        "other",
+        [["replace", [], gr.skip()]],
+    ) and kept == ["newer", "other"]
+
+
+def test_an_answer_that_ends_after_a_later_one_changes_nothing():
+    """Gradio sends the last step of each answer a second time when it ends."""
+
+    async def ask():
+        queue = Queue()
+        first = queue.ask(1, "former")
+        newer = queue.ask(2, "newer")
+        return [await one() for one in (first, newer, newer, first)]
+
+    assert run(ask()) == ["former", "newer", gr.skip(), gr.skip()]
+
+
+def test_an_answer_to_a_request_that_came_after_a_later_one_changes_nothing():
+    async def ask():
+        queue = Queue()
+        newer = queue.ask(2, "newer", came=1)
+        first = queue.ask(1, "former", came=2)
+        return [await one() for one in (newer, first)], queue.kept()
+
+    assert run(ask()) == (["newer", gr.skip()], "newer")
+
+
+def test_an_answer_is_taken_up_before_a_later_one_that_is_sooner_ready(monkeypatch):
+    """Gradio takes a thread for each output, and more time for a large one."""
+
+    async def ask():
+        queue = Queue()
+        taken = []
+        ready = asyncio.Event()
+
+        async def take_up(page, listener, values, state):
+            taken.append(values[0])
+            if values[0] == "large":
+                await ready.wait()
+            taken.append(f"{values[0]} is there")
+
+        async def answer(moment, word):
+            queue.ask(moment, word)
+            LocalContext.blocks.set(queue.page)
+            LocalContext.event_id.set(f"a page {moment}")
+            await queue.page.postprocess_data(
+                queue.listener, [word, word], queue.app.state_holder["a page"]
+            )
+
+        monkeypatch.setattr(gradio_private, "_take_up", take_up)
+        answers = [
+            asyncio.create_task(answer(*one)) for one in ((1, "large"), (2, "small"))
+        ]
+        await asyncio.wait(answers, timeout=0)  # each as far as it comes
+        ready.set()
+        await asyncio.gather(*answers)
+        return taken
+
+    assert run(ask()) == ["large", "large is there", "small", "small is there"]

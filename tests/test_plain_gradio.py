@@ -224,6 +224,49 @@ def test_a_stream_of_a_session_that_waits_for_nothing_fails_and_a_deep_link_is_w
             client.get("/gradio_api/queue/data?session_hash=nobody")
 
 
+def test_the_last_step_of_an_answer_is_sent_again_when_it_ends():
+    """_in_steps"""
+    demo, _ = made(
+        lambda: gr.Button().click(
+            lambda: None, None, gr.Textbox(), api_visibility="private"
+        )
+    )
+    (listener,) = demo.fns.values()
+    sent = [
+        gradio_private._differences(
+            demo, listener, data, session_hash="a", run="b", final=final
+        )
+        for data, final in ((["said"], False), ([None], True))
+    ]
+    assert sent == [["said"], ["said"]]
+
+
+def test_a_small_answer_overtakes_a_large_one_of_the_same_listener():
+    """_postprocess"""
+
+    async def answer():
+        large = threading.Event()
+        taken = []
+        with gr.Blocks(analytics_enabled=False) as demo:
+            box = gr.Textbox()
+            gr.Button().click(lambda: None, None, box)
+        box.postprocess = lambda value: (
+            value if value == "small" or large.wait() else None
+        )
+        (listener,) = demo.fns.values()
+        state = state_holder.SessionState(demo)
+
+        async def take_up(value):
+            await gradio_private._take_up(demo, listener, value, state)
+            taken.append(value)
+            large.set()
+
+        await asyncio.gather(take_up("large"), take_up("small"))
+        return taken
+
+    assert run(answer()) == ["small", "large"]
+
+
 def test_a_queue_is_looked_through_a_thousand_times_a_second():
     """look_less_often"""
     demo, _ = made(gr.HTML)

@@ -17,8 +17,9 @@ import {state} from './state.js';
 const listeners = [
     {id: 1, api_name: 'draw', backend_fn: true, targets: [[10, 'input']], outputs: [11, 12, 13, 14]},
     {id: 2, api_name: 'tab', backend_fn: false, js: '() => 1', targets: [[20, 'select']], outputs: [14]}];
-const told = [], waiting = [], client = {submit: () => {
+const told = [], waiting = [], sent = [], client = {submit: (...given) => {
     const steps = [];
+    sent.push(given);
     let wake = null;
     const answers = {
         next: async () => {
@@ -33,7 +34,7 @@ const told = [], waiting = [], client = {submit: () => {
     return answers;
 }};
 const tell = attend(client, (...event) => told.push(event), listeners);
-Object.assign(window, {tell, told, client, waiting, redraw, renew, state});
+Object.assign(window, {tell, told, client, waiting, sent, redraw, renew, state});
 document.body.dataset.ready = true;
 </script>"""
 
@@ -162,6 +163,20 @@ def test_what_is_asked_and_not_answered_is_counted_by_name(bench):
     }""") == [["draw", "draw"], ["draw"], []]
 
 
+def test_each_request_tells_its_place_in_the_order_of_the_page(bench):
+    first, second = bench.evaluate("""() => {
+        client.submit(1, ['data'], {n: 1}, 10, null, {'x-gradio-user': 'app'});
+        tell(12, 'change', null);
+        client.submit(1, []);
+        return sent;
+    }""")
+    *given, headers = first
+    assert given == [1, ["data"], {"n": 1}, 10, None]
+    assert (
+        headers["x-gradio-user"] == "app" and headers["X-Asked"] < second[-1]["X-Asked"]
+    )
+
+
 ANSWER = """() => {
     const answers = client.submit(1, []);
     window.shown = false;
@@ -252,6 +267,53 @@ def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
     assert steps_shown(
         bench, (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")
     ) == [[after[0], None], after]
+
+
+# Gradio's methods that read what a component holds, and that set anew what has come
+# into sight, with the names of what they use.
+READ = re.compile(
+    r"async#(\w)(\(\w,\w\)\{let \w=this\.#(\w)\.get\(.*?of (\w+)\).*?;(\w+)\(\w,\w\)\})async#",
+    re.DOTALL,
+)
+SET = re.compile(
+    r"async render_previously_invisible_children(\(\w\)\{let \w=(\w)\(.*?if\((\w)\(.*?\{(\w)\(\w,"
+    r"this\.#(\w).*?await (\w)\(\),await (\w)\(\).*?this\.#(\w)\(\w\)\}\})\};function",
+    re.DOTALL,
+)
+
+
+def set_in_sight(bench, tree):
+    """What a part that comes into sight closed, and is opened at once, is set to by the
+    methods of a tree."""
+    read, holders, names, merge = READ.search(tree).group(1, 3, 4, 5)
+    find, hidden, load, config, tick, settle, setting = SET.search(tree).group(
+        2, 3, 4, 5, 6, 7, 8
+    )
+    return bench.evaluate(
+        "([code]) => Function(code)()",
+        [
+            f"""
+        const part = {{id: 1, props: {{open: false}}}}, set = [], {names} = ['open'];
+        const {find} = root => root, {hidden} = (node, _, found) => found.push(node), {load} = () => {{}};
+        const {tick} = async () => {{}}, {settle} = async () => {{}};
+        const {merge} = (node, values) => Object.assign(node.props, values);
+        const tree = {{root: part, _{config}: {{}}, _{holders}: new Map([[1, async () => ({{open: true}})]]),
+            _{setting}: node => set.push(node.props.open),
+            async _{read}{READ.search(tree)[2].replace("this.#", "this._")},
+            async come{SET.search(tree)[1].replace("this.#", "this._")}}};
+        return tree.come(1).then(() => set);"""
+        ],
+    )
+
+
+def test_what_comes_into_sight_keeps_what_was_done_with_it_since(bench):
+    """Gradio sets it once more to what it was laid out with, and shuts a part that was
+    opened."""
+    (name, tree), *_ = gradio_private.quick_scripts(".").items()
+    assert set_in_sight(bench, tree) == [True]
+    assert set_in_sight(
+        bench, (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")
+    ) == [False]
 
 
 def test_gradios_own_search_visits_all_components_before_the_one_it_finds(bench):

@@ -10,14 +10,12 @@ wrong is said in one place.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from inspect import Parameter, Signature, isgeneratorfunction, signature
-from threading import Event, Lock
+from threading import Event
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -25,7 +23,6 @@ import gradio as gr
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.strings import Language
-from xformer.ui.server import gradio_private
 
 log = logging.getLogger(__name__)
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -121,43 +118,6 @@ def text_of(event: Any, name: str) -> str:
     return value
 
 
-class InOrder:
-    """Keeps what a page shows in the order in which it asked: of an answer of one
-    handler that comes after a later one, nothing is left."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._running = Counter[str]()  # calls of each session that has one
-        # by session, when the latest of what was answered was asked for
-        self._shown = dict[str, float]()
-
-    @contextmanager
-    def call(self) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-        """Open for the length of a call; gives what returns an answer of it, or
-        nothing."""
-        session, asked = gradio_private.asked()
-        with self._lock:
-            self._running[session] += 1
-        try:
-            yield partial(self._left, session, asked)
-        finally:
-            with self._lock:
-                self._running[session] -= 1
-                if not self._running[session]:
-                    del self._running[session]
-                    self._shown.pop(session, None)
-
-    def _left(
-        self, session: str, asked: float, answer: dict[str, Any]
-    ) -> dict[str, Any]:
-        with self._lock:
-            if asked < self._shown.get(session, asked):
-                return {}
-            if answer.keys() - {PROBLEM} or answer.get(PROBLEM):
-                self._shown[session] = asked
-        return answer
-
-
 @dataclass(frozen=True)
 class Ask:
     """Makes listeners for one page: a handler is called with a service, the page's
@@ -229,7 +189,14 @@ class Ask:
             each = [values.get(component, gr.skip()) for component in targets]
             return each[0] if len(each) == 1 else each
 
-        in_order = InOrder()
+        def tells(values: Any) -> bool:
+            """Whether what gradio is given says something: more than that there is no
+            problem."""
+            each = [values] if len(targets) == 1 else values
+            return any(
+                not _is_skip(value) and not (target is problem and value == "")
+                for target, value in zip(targets, each, strict=True)
+            )
 
         def answers(*arguments: Any) -> Generator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))
@@ -241,18 +208,18 @@ class Ask:
                 if here
                 else iter(())
             )
-            with in_order.call() as left:
-                # Gradio empties the outputs of a generator that gives nothing
-                yield placed(left(next(told, {})))
-                for one in told:
-                    yield placed(left(one))
+            # Gradio empties the outputs of a generator that gives nothing
+            yield placed(next(told, {}))
+            yield from map(placed, told)
 
         def answer(*arguments: Any) -> Any:
             with closing(answers(*arguments)) as told:
                 return next(told)
 
         called: Any = answers if isgeneratorfunction(handler) else answer
+        # by which gradio_private keeps answers in order
         called.__name__ = handler.__name__
+        called.tells = tells
         called.__annotations__ = {
             name: ANNOTATED[name] for name in special if name in ANNOTATED
         }
@@ -306,6 +273,10 @@ class Ask:
                 **getattr(handler, "refused", {}),
                 REFUSAL: sentence(error, language),
             }
+
+
+def _is_skip(value: Any) -> bool:
+    return isinstance(value, dict) and value == gr.skip()
 
 
 class Waits(str):

@@ -19,11 +19,13 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import gradio as gr
 import uvicorn
 from annotated_types import MaxLen
 from gradio import http_server, route_utils, routes, state_holder
+from gradio.components import _Keywords
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import ProcessCompletedMessage, UnexpectedErrorMessage
@@ -56,10 +58,14 @@ CLOSED = re.compile(
     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
     re.IGNORECASE,
 )
+# in place of an answer, where a generator has ended
+FINISHED = _Keywords.FINISHED_ITERATING
 # an answer of the API: the id of the call
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")
 # something to be computed, as JSON
 JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")
+# of a request of a page: its number, in the order in which the page asks
+ASKED = "X-Asked"
 LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
 # a page that is open: its session
 SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")
@@ -84,22 +90,23 @@ REFUSED = "xformer.refused"
 JOINED = "xformer.joined"
 # Gradio's scripts; and by the beginning of one's name what `quick_scripts` replaces in
 # it:
-# - in the tree of components two searches, of which one visited 64,252 components for a
-# click that sets 250 and
-#   1,007,002 for one that sets 1000 (now 1,001 and 4,001; docs/upstream/lookup.md); and what components tell their
-#   events; and that what comes later is made ready as what comes first is, or all that is folded in it were drawn, and
-#   nothing in it would know which events are listened to;
+# - in the tree of components two searches, of which one visited 64,252 components for
+#   a click that sets 250 and 1,007,002 for one that sets 1000 (now 1,001 and 4,001;
+#   docs/upstream/lookup.md); what components tell their events; that those which come
+#   into sight keep what was done with them since: a part of First principles that was
+#   opened with its tab was shut again, in three of three tries; and that what comes
+#   later is made ready as what comes first is, or all that is folded in it were drawn,
+#   and nothing in it would know which events are listened to;
 # - in what answers events, that a listener that waited runs alone: all listeners of its
-# event ran, and where two of
-#   them waited, each had the other wait again, for ever (docs/upstream/event_data.md);
+#   event ran, and where two of them waited, each had the other wait again, for ever
+#   (docs/upstream/event_data.md);
 # - in the client, that what a step of an answer changes is changed in a copy: on a busy
-# machine the step before, which
-#   nobody had looked at yet, lost what only it set, in 3 of 10 tries at a load of 10;
+#   machine the step before, which nobody had looked at yet, lost what only it set, in 3
+#   of 10 tries at a load of 10;
 # - in a status that was taken away, the clock, which ran for ever, sixty frames a
-# second, a tenth of a core, and the
-#   moving squares, which ran for three seconds more;
+#   second, a tenth of a core, and the moving squares, which ran for three seconds more;
 # - in a dropdown, the labels of choices: an error where fewer come while its list is
-# open.
+#   open.
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {
     "core": (
@@ -130,6 +137,14 @@ REPLACED = {
                 re.DOTALL,
             ),
             r"\1\3\4",
+        ),
+        (
+            re.compile(
+                r"(async(#\w)\(\w,\w\)\{let \w=this\.#\w\.get\(\w\);if\(!\w\)return;let \w=await \w\(\);.*?"
+                r"render_previously_invisible_children\(.*?for\(let (\w) of \w\))(this\.#\w\(\3\))",
+                re.DOTALL,
+            ),
+            r"\1await this.\2(\3.id,\3),\4",
         ),
     ),
     "Blocks": (
@@ -298,6 +313,8 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
     Gradio makes sure nowhere."""
     if not isinstance(body.event_data, dict):
         body.event_data = {}
+    # which Gradio notes for the thread of the handler only
+    LocalContext.event_id.set(body.event_id)
     try:
         return await _answer(app, body, *more, **named)
     except Refused:
@@ -306,9 +323,83 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
         raise
 
 
+class Shown:
+    """What a page shows of one handler: when the latest of its answers that says
+    something was asked for; and the turn of the one that is taken up."""
+
+    def __init__(self) -> None:
+        self.asked = 0.0
+        self.turn = asyncio.Lock()
+
+
+async def _postprocess(
+    blocks: gr.Blocks, block_fn: Any, predictions: Any, state: Any
+) -> list[Any]:
+    """Have Gradio take up an answer of a listener of ours, which it then sends at once;
+    but nothing of one that was asked for before what the page shows of the same
+    handler.
+
+    One is taken up after the other: it takes a thread for each output, and a small
+    answer overtook a large one, which was sent last and stayed. `tells` of a handler's
+    function: whether an answer says something.
+    """
+    tells = getattr(block_fn.fn, "tells", None)
+    event = _event()
+    # of the last
+    if (
+        tells is None
+        or event is None
+        or predictions is FINISHED
+        or isinstance(predictions, tuple)
+    ):
+        return await _take_up(blocks, block_fn, predictions, state)
+    shown = _shown.setdefault(state, {}).setdefault(block_fn.fn, Shown())
+    async with shown.turn:
+        if (asked := _asked(event)) < shown.asked:
+            predictions = (
+                gr.skip()
+                if len(block_fn.outputs) == 1
+                else [gr.skip()] * len(block_fn.outputs)
+            )
+        elif tells(predictions):
+            shown.asked = asked
+        return await _take_up(blocks, block_fn, predictions, state)
+
+
+def _asked(event: Any) -> float:
+    """When an event was asked for, as its page counts (assets/gradio_answers.js): of
+    two requests, the later one may come first."""
+    told = event.request.headers.get(ASKED, "")
+    return (
+        float(told)
+        if told.isascii() and told.isdigit() and len(told) < 16
+        else event.enqueue_time
+    )
+
+
+def _in_steps(
+    blocks: gr.Blocks, block_fn: Any, data: list[Any], *, final: bool, **more: Any
+) -> list[Any]:
+    """Have Gradio send a step of an answer as what differs from the step before. At the
+    end it sends the last one once more, for clients of the API: on a page that would
+    undo what another answer has shown since."""
+    sent = _differences(blocks, block_fn, data, final=final, **more)
+    return (
+        [gr.skip() for _ in sent]
+        if final and block_fn.api_visibility == "private"
+        else sent
+    )
+
+
+# by the session of a page, and by the function of a handler
+_shown = WeakKeyDictionary[Any, dict[Any, Shown]]()
 _read = gr.Blocks.preprocess_data
+_take_up = gr.Blocks.postprocess_data
 _answer = route_utils.call_process_api
+_differences = gr.Blocks.handle_streaming_diffs
 gr.Blocks.preprocess_data = _preprocess  # type: ignore[method-assign, assignment]
+gr.Blocks.postprocess_data = _postprocess  # type: ignore[method-assign, assignment]
+gr.Blocks.handle_streaming_diffs = _in_steps  # type: ignore[method-assign, assignment]
 route_utils.call_process_api = _call
 
 
@@ -398,14 +489,6 @@ def visitor() -> tuple[str, str]:
         "" if client is None else client.host,
         "" if event is None else event.session_hash,
     )
-
-
-def asked() -> tuple[str, float]:
-    """In the thread of a handler: the session that asked for its answer, and the
-    moment; empty outside an event. Without the moment a late answer undoes a later one.
-    """
-    event = _event()
-    return ("", 0.0) if event is None else (event.session_hash, event.enqueue_time)
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
