@@ -16,6 +16,7 @@ from xformer.ui.server import delivery, gradio_private
 from xformer.ui.server.delivery import CONFIG, Delivery, split
 
 FIRST = "window.gradio_config = "
+SCRIPT = f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
 
 
 def joined(*values):
@@ -261,43 +262,46 @@ def test_a_page_is_compressed_for_those_who_can_read_it(tabbed, coding, sent):
     assert page.headers.get("content-encoding") == sent and FIRST in page.text
 
 
-def test_files_are_read_and_compressed_once(tabbed, monkeypatch):
-    asked = []
-    ask_app = Delivery._ask
+@pytest.fixture
+def asked(monkeypatch):
+    """The paths that the app itself was asked for."""
+    paths = []
+    ask = Delivery._ask
 
     async def noting(self, scope):
-        asked.append(scope["path"])
-        return await ask_app(self, scope)
+        paths.append(scope["path"])
+        return await ask(self, scope)
 
     monkeypatch.setattr(Delivery, "_ask", noting)
-    script = f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
+    return paths
 
+
+def test_files_are_read_and_compressed_once(tabbed, asked):
     async def ask(client):
         answers = [
-            await client.get(script, headers={"Accept-Encoding": coding})
+            await client.get(SCRIPT, headers={"Accept-Encoding": coding})
             for coding in ("gzip", "gzip", "identity")
         ]
-        return [
-            *answers,
-            await client.get("/assets/none.js"),
-            await client.get("/assets/none.js"),
-        ]
+        none = [await client.get("/assets/none.js") for _ in range(2)]
+        return [*answers, *none]
 
     first, second, plain, *none = served(tabbed, ask)
     assert first.text == second.text == plain.text and first.headers == second.headers
     assert "content-encoding" not in plain.headers
-    assert asked == [script, script, "/assets/none.js", "/assets/none.js"]
+    assert asked == [SCRIPT, SCRIPT, "/assets/none.js", "/assets/none.js"]
     assert [one.status_code for one in none] == [404, 404]
 
 
-def test_no_more_files_are_kept_than_there_is_room_for(tabbed, monkeypatch):
-    monkeypatch.setattr(delivery, "MOST_KEPT", 10)
-    script = f"/assets/{next(gradio_private.SCRIPTS.glob('core-*.js')).name}"
+@pytest.mark.parametrize(("limit", "most"), [("MOST_KEPT", 10), ("MOST_FILES", 0)])
+def test_no_more_files_are_kept_than_there_is_room_for(
+    tabbed, asked, monkeypatch, limit, most
+):
+    monkeypatch.setattr(delivery, limit, most)
 
     async def ask(client):
-        return [(await client.get(script)).status_code for _ in range(2)]
+        return [(await client.get(SCRIPT)).status_code for _ in range(2)]
 
-    assert served(tabbed, ask) == [200, 200]
+    assert served(tabbed, ask) == [200, 200] and asked == [SCRIPT, SCRIPT]
 
 
 def test_nobody_is_sent_a_tab_of_a_page_that_asks_for_a_password(tabbed, monkeypatch):

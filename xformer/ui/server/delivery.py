@@ -33,6 +33,7 @@ CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
 REST = re.compile(r"(/(?:\w+/)?)tab/(\w+)-([0-9a-f]{12})\.json")
 FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
 MOST_KEPT = 30_000_000  # bytes of all files that are kept
+MOST_FILES = 1_000  # of them: one file may be asked for by more than one path
 CODINGS = "br", "gzip"  # in which Gradio compresses them, the better one first
 # headers that a page tells of
 ASKED_BY = ("host", "x-forwarded-host", "x-forwarded-proto", "x-gradio-server")
@@ -312,11 +313,9 @@ class Delivery:
         )
         if (path, coding) not in self._files:
             made = await self._ask(scope)
-            if (
-                made.status != 200
-                or sum(len(one.body) for one in self._files.values()) + len(made.body)
-                > MOST_KEPT
-            ):
+            size = len(made.body) + sum(len(one.body) for one in self._files.values())
+            is_full = size > MOST_KEPT or len(self._files) >= MOST_FILES
+            if made.status != 200 or is_full:
                 return made
             self._files[path, coding] = made
         return self._files[path, coding]
