@@ -259,7 +259,10 @@ class Page:
     async def ask(
         self, listener: dict[str, Any], leave: bool = False
     ) -> dict[str, Any]:
-        """Ask a listener; -> its last message. leave: go before it is there."""
+        """Ask a listener; -> its last message, with what all before it brought.
+
+        leave: go before it is there.
+        """
         held = [
             None if self.parts[number]["type"] == "state" else self.values[number]
             for number in listener["inputs"]
@@ -285,7 +288,13 @@ class Page:
         ]
         # none of what was dropped
         ends = [one for one in messages if one["msg"] == "process_completed"]
-        return ends[0] if ends else {"success": False, "output": {}}
+        data = [
+            one
+            for message in messages
+            for one in message.get("output", {}).get("data", [])
+        ]
+        said = ends[0] if ends else {"success": False}
+        return {**said, "output": {"data": data}}
 
     async def translated(self, text: str, alone: Alone) -> str:
         """Translate a text at the page's own settings, and say what became of it."""

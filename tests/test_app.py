@@ -72,6 +72,7 @@ def test_a_page_of_an_engine_offers_what_is_small_too(whole, monkeypatch, reader
         "xformer.ui.create", lambda *services: pages.append(offered(*services))
     )
     monkeypatch.setattr("xformer.ui.launch", lambda *_, **__: None)
+    monkeypatch.setattr("xformer.ui.warm_up", lambda models: None)
     monkeypatch.setattr(
         app,
         "remote",

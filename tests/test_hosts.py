@@ -232,6 +232,7 @@ def test_names_come_from_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(app, "models", lambda *_: None)
     monkeypatch.setattr(app, "reader", lambda *_: None)
     monkeypatch.setattr("xformer.ui.create", lambda *_: None)
+    monkeypatch.setattr("xformer.ui.warm_up", lambda models: None)
     monkeypatch.setattr(
         "xformer.ui.launch", lambda *_, hosts: served.update(hosts=hosts)
     )

@@ -121,7 +121,7 @@ def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(
     panel = drawn.locator(".code-of")
     braces(drawn, "arch_cross").click()
     expect(panel).to_be_in_viewport()
-    expect(panel).to_contain_text("def attend(q: Tensor")
+    expect(panel).to_contain_text("def attend(")
     braces(drawn, "arch_feed_forward").press("Enter")
     expect(panel).to_contain_text("class FeedForward")
     expect(panel.get_by_text("def attend")).to_be_hidden()
@@ -138,7 +138,7 @@ def test_code_stays_open_when_another_sentence_comes(bench, figure):
     drawn.show(figure(1))
     expect(drawn.locator(".towers")).not_to_have_text(before)
     expect(panel).to_be_in_viewport()
-    expect(panel).to_contain_text("def attend(q: Tensor")
+    expect(panel).to_contain_text("def attend(")
     expect(braces(drawn, "arch_cross")).to_have_attribute("aria-expanded", "true")
     expect(braces(drawn, "arch_cross")).to_be_focused()
     assert not drawn.told

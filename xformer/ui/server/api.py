@@ -35,9 +35,10 @@ def publish(
             beam: How many hypotheses the search keeps at each step, 1 (greedy) to 16.
             n_best: How many translations to return, 1 to beam.
 
-        Returns: the best translation as "text", its "score", its "pieces" with their
-            natural "log_probs" and the likeliest "alternatives" of each, all
-            translations as "n_best", and "warnings" in English.
+        Returns:
+            the best translation as "text", its "score", its "pieces" with their natural
+            "log_probs" and the likeliest "alternatives" of each, all translations as
+            "n_best", and "warnings" in English.
         """
         if not BEAM.least <= beam <= BEAM.most:
             raise UserError(Message.of("error_beam", beam=beam, most=BEAM.most))
@@ -52,11 +53,11 @@ def publish(
             text: An English sentence.
             target: Its Spanish; if empty, the model's own translation.
             stack: "encoder_self", "decoder_self" or "cross" (Spanish looks at English).
-            layer: From 1; 0 for the layer of the cross-attention head that aligns words
-                best.
+            layer: From 1; 0 for the layer of the cross-attention head that aligns best.
             head: From 1; 0 for that head.
 
-        Returns: "probabilities", a row for each of "queries" and a column for each of
+        Returns:
+            "probabilities", a row for each of "queries" and a column for each of
             "keys", where a row sums to 1; for a decoder "predicts", the piece that each
             query is about to predict, and the natural "log_probs" of these; the
             "checkpoint", "stack", "layer" and "head" that they are of.
@@ -92,10 +93,10 @@ def publish(
         """Tell whether an English review is positive or negative.
 
         Args:
-            text: A review, from a few words to 30,000 characters; of a long one the
-                middle is left out.
+            text: A review of at most 30,000 characters; a long one is cut in its middle.
 
-        Returns: "label", its calibrated "probability", the "probabilities" of both
+        Returns:
+            "label", its calibrated "probability", the "probabilities" of both
             labels, the "pieces" that were read and the pooling's "weights" of them, how
             many pieces were "cut" out, and "warnings" in English.
         """
