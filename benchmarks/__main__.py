@@ -143,7 +143,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
     if "opening" in names:
-        rounds, people = (2, 3) if options.quick else (9, opening.PEOPLE)
+        rounds, people = (2, 3) if options.quick else (5, opening.PEOPLE)
         print(opening.run(options.checkpoint, rounds, people), "\n", flush=True)
     if "pictures" in names:
         rounds, lengths = (
