@@ -107,7 +107,8 @@ const answers = (next, leave) => ({
 function taken(tab) {
   const next = async () => {
     try {
-      return {done: false, value: {type: 'render', data: {render_id: `tab ${tab}`, ...prepared(await fetched.get(tab))}}};
+      const data = {render_id: `tab ${tab}`, ...prepared(await fetched.get(tab))};
+      return {done: false, value: {type: 'render', data}};
     } catch (error) {
       waiting.get(tab).reject(error);
       return nothing();
