@@ -1,6 +1,5 @@
 """The script of the bar, assets/bar.js, in a bar that holds what it needs."""
 
-import pytest
 from playwright.sync_api import expect
 
 from xformer.ui.components import VERSION
@@ -32,16 +31,3 @@ def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_t
     bench.page.evaluate(LATE)
     expect(field).to_have_value("Typed.")
     expect(button).to_have_class("primary pressed")
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_tab_that_has_not_come_has_rows_in_grey_and_one_that_has_none(bench, theme):
-    frame = """() => {
-        const style = getComputedStyle(document.querySelector('.tabitem'), '::before');
-        return [parseFloat(style.height) || 0, style.backgroundImage.includes('gradient')];
-    }"""
-    page = bench.open(theme=theme).page
-    assert page.evaluate(frame) == [0, False]
-    page.evaluate("document.querySelector('.tabitem > .column').replaceChildren()")
-    height, has_rows = page.evaluate(frame)
-    assert height > 300 and has_rows
