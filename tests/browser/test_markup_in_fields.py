@@ -6,6 +6,7 @@ leaves this machine.
 """
 
 import json
+from collections import Counter
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
@@ -13,8 +14,16 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.browser.acts import idle, open_tab, saved, translate, type_into
+from tests.browser.acts import (
+    each_part,
+    idle,
+    open_tab,
+    saved,
+    translate,
+    type_into,
+)
 from tests.browser.conftest import visits
+from tests.browser.test_walk import UNFOLD
 from tests.conftest import random_model
 from tests.harness import App
 from xformer.hub import checkpoint
@@ -30,6 +39,13 @@ PIECE = "<svg/onload=alert(5)>"
 # The elements that would have come of it.
 MADE = """() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"], img[src=x]')]
     .map(one => one.outerHTML)"""
+# The names of the fields in sight that a person may type a text into.
+FIELDS = """() => [...document.querySelectorAll(
+        '.tabitem :is(textarea, input:not([type]), input[type=text], input[type=search])')]
+    .filter(one => one.checkVisibility() && !one.readOnly && !one.disabled && !one.matches('[role=listbox]'))
+    .map(one => (one.dataset.field = window.fields = (window.fields ?? 0) + 1))"""
+# What sends them.
+ACTIONS = ".tabitem button.primary"
 say = ENGLISH.say
 
 
@@ -180,6 +196,32 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
         (hostile.folder / "maps.html").write_bytes(content)
         kept = visit_alone(person, hostile.folder / "maps.html")
         assert kept == ([], [])
+
+
+@pytest.mark.full
+def test_in_every_field_that_is_in_sight(chromium, person, hostile):
+    typed = f"{IMG} {PIECE} cat"
+    fields = Counter()
+    with visits(chromium, person, hostile.address) as visit:
+        page = visit(f"/?{urlencode({'text': typed})}")
+        nothing_runs(page)
+        for place in each_part(page):
+            page.evaluate(UNFOLD)
+            idle(page)
+            for name in page.evaluate(FIELDS):
+                field = page.locator(f'[data-field="{name}"]')
+                if not field.is_visible():  # an answer has taken it away
+                    continue
+                field.fill(typed)
+                field.press("Enter")
+                nothing_runs(page)
+                fields[place] += 1
+            for button in page.locator(ACTIONS).all() if fields[place] else ():
+                if button.is_visible() and button.is_enabled():
+                    button.click()
+                    nothing_runs(page)
+    print(fields)
+    assert len(fields) > 8 and fields.total() > 20, fields
 
 
 def visit_alone(person, path):
