@@ -172,13 +172,14 @@ function start(panel, play) {
   draw();
 }
 
-// Fills the summary of a lesson with what was answered: by step {answer, right, said, text}.
+// Fills the summary of a lesson with what was answered: by step {first, answer, right, said, text}.
 export function summarize(panel, answers = {}) {
   const box = panel.querySelector('.summary');
   for (const item of box.querySelectorAll('dl > div')) {
     const own = answers[item.dataset.step];
     if (!own) continue;
     const lines = [fill(box.dataset.answer, own), own.said];
+    if (own.first !== undefined && own.first !== own.answer) lines.unshift(fill(box.dataset.first, own));
     if ('sentence' in item.dataset && own.text) lines.unshift(fill(box.dataset.of, own));
     item.querySelector('dd').replaceWith(...lines.map(textContent =>
       Object.assign(document.createElement('dd'), {textContent})));

@@ -12,14 +12,14 @@ const SMALL = '(max-width: 640px)';
 const LARGEST = 100_000;  // bytes of a file that is read; a lesson has fewer, as xformer/lessons/links.py says
 
 // By lesson: {at: the last step, right: the steps whose question was answered rightly, answers: by step what was
-// answered last, for the summary}.
+// answered last and first, for the summary}.
 const progress = () => kept(KEY) ?? {};
 
 function note(at, right, answer) {
   const [name, step] = at.split('.'), all = progress(), own = all[name] ?? {at: 1, right: []};
   own.at = Number(step);
   if (right && !own.right.includes(own.at)) own.right.push(own.at);
-  if (answer) own.answers = {...own.answers, [step]: answer};
+  if (answer) own.answers = {...own.answers, [step]: {...answer, first: own.answers?.[step]?.first ?? answer.answer}};
   keep(KEY, {...all, [name]: own});
 }
 
@@ -67,6 +67,7 @@ export default function start({element, props, trigger, watch}) {
   const point = watchPointed();
   for (let holder = panel.parentElement; holder; holder = holder.parentElement) holder.dataset.holdsPanel = '';
   let at = '', isAsked = false;  // whether the reader has moved, so that the focus goes along
+  let wrong = 0;  // answers to the question of this step
 
   const go = to => {
     isAsked = true;
@@ -104,6 +105,7 @@ export default function start({element, props, trigger, watch}) {
     const isOpened = !at && value.at;
     if (value.at === at && panel.childElementCount) return;
     at = value.at;
+    wrong = 0;
     panel.innerHTML = value.html;
     document.body.classList.toggle('with-lesson', Boolean(at));
     document.body.classList.toggle('with-summary', Boolean(inside('.summary')));
@@ -131,7 +133,11 @@ export default function start({element, props, trigger, watch}) {
       reply.innerHTML = value.reply.html;
       reply.dataset.right = value.reply.right;
       const {answer, right} = value.reply, text = new URLSearchParams(location.search).get('text');
-      if (answer !== undefined) note(at, right, {answer, said: reply.textContent, text});
+      if (answer === undefined) return;
+      if (right === false) wrong += 1;
+      const solution = inside('.reply .solution'), found = inside('.reply .found') ?? reply;
+      if (solution) solution.open = wrong > 1;
+      note(at, right, {answer, said: found.textContent, text});
     } else draw(value);
   }
 

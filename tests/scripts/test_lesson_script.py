@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits
+from xformer.lessons import files
 from xformer.parts.translate import part as translate
 from xformer.strings import ENGLISH
 from xformer.ui import lessons
@@ -68,7 +69,39 @@ def test_a_question_is_asked_and_its_answer_said(panel, reply):
     step.locator(".check").click()
     step.show(reply("probabilities.2", step.told[-1][1]["answer"]))
     expect(step.locator(".reply b")).to_have_text(say("lesson_right"))
+    expect(step.locator(".reply .found")).to_be_visible()
     expect(step.locator(".reply")).to_have_attribute("data-right", "true")
+
+
+def test_what_is_true_is_said_after_the_second_try_or_when_it_is_asked_for(
+    panel, reply
+):
+    step = panel("probabilities.2")
+    solution = step.locator(".reply .found")
+    step.show(reply("probabilities.2", "0"))
+    expect(step.locator(".reply")).to_contain_text(say("lesson_expected", answer="0"))
+    expect(solution).to_be_hidden()
+    step.locator(".reply summary").click()
+    expect(solution).to_be_visible()
+    step.show(value("probabilities.3"))
+    step.show(value("probabilities.2"))
+    step.show(reply("probabilities.2", "1"))
+    expect(solution).to_be_hidden()
+    step.show(reply("probabilities.2", "0"))
+    expect(solution).to_be_visible()
+
+
+def test_the_first_answer_stands_in_the_summary_beside_the_last(panel, reply):
+    step = panel("probabilities.2")
+    for answer in ("1", "0", "2"):
+        step.show(reply("probabilities.2", answer))
+    summary = len(files.lessons()["probabilities"].steps) + 1
+    step.show(value(f"probabilities.{summary}"))
+    lines = step.locator("[data-step='2'] dd")
+    expect(lines.first).to_have_text(say("summary_first", first="1"))
+    expect(step.locator("[data-step='2']")).to_contain_text(
+        say("summary_answer", answer="2")
+    )
 
 
 def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(

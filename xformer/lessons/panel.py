@@ -149,9 +149,13 @@ def one_lecture(name: str, language: Language) -> str:
     )
 
 
-def reply(found: Found, language: Language) -> str:
-    """Say what was found, and what the reader expected where that was something
-    else."""
+def reply(found: Found, language: Language, open: bool = False) -> str:
+    """Say what was found, and what the reader expected where that was something else.
+    open: say what is true of a wrong answer at once, not folded."""
     return fill(
-        "lessons.reply", language, found=found, said=found.message.say(language)
+        "lessons.reply",
+        language,
+        found=found,
+        said=found.message.say(language),
+        open=open,
     )

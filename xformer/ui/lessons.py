@@ -203,7 +203,8 @@ def answer(
             **place,
             "reply": {
                 "right": found.right,
-                "html": panel.reply(found, language),
+                # of the reader's own sentence it is no answer that a second try needs
+                "html": panel.reply(found, language, open=question.kind == "sentence"),
                 "answer": given if question.kind == "sentence" else own or given,
             },
         }
