@@ -137,6 +137,7 @@ export default function start({element, props, trigger, watch}) {
       if (right === false) wrong += 1;
       const solution = inside('.reply .solution'), found = inside('.reply .found') ?? reply;
       if (solution) solution.open = wrong > 1;
+      reply.scrollIntoView({block: 'nearest'});  // on a phone the panel is a low sheet
       note(at, right, {answer, said: found.textContent, text});
     } else draw(value);
   }
