@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -18,13 +19,17 @@ from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching
 from xformer.serve.limits import (
     AT_WORK,
+    COMPUTING,
     MOST_OF_ONE,
     MOST_RUNS,
     SHARE,
     Guard,
     Places,
+    Turns,
     most_people,
 )
+from xformer.strings import ENGLISH
+from xformer.ui.handlers import Ask
 
 PEOPLE = 3
 
@@ -388,3 +393,53 @@ def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
         str(refused.value)
         == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
     )
+
+
+def test_who_waits_lets_another_compute_and_goes_on_after_it():
+    turns = Turns(1)
+    told = Queue()
+    is_there = threading.Event()
+
+    def wait():
+        with turns.taken():
+            told.put("waits")
+            with turns.given_up():
+                is_there.wait(patience())
+            told.put("goes on")
+
+    def compute():
+        with turns.taken(), turns.taken():  # who has a turn keeps it
+            told.put("computes")
+            is_there.set()
+            told.put("has computed")
+
+    threads = [threading.Thread(target=wait), threading.Thread(target=compute)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(patience())
+    assert not any(thread.is_alive() for thread in threads)
+    said = [told.get_nowait() for _ in range(4)]
+    assert said.index("has computed") == said.index("computes") + 1
+    assert said.index("waits") < said.index("goes on")
+
+
+def test_of_many_requests_few_are_computed_at_the_same_time():
+    running = []
+    most = []
+    together = threading.Barrier(COMPUTING)
+
+    def handler(service, language):
+        running.append(1)
+        together.wait(patience())
+        most.append(len(running))
+        together.wait(patience())
+        running.pop()
+        return {}
+
+    ask = Ask.always(None, ENGLISH)
+    listener = ask(handler)["fn"]
+    with ThreadPoolExecutor(4 * COMPUTING) as pool:
+        for _ in pool.map(lambda _: listener(), range(4 * COMPUTING)):
+            pass
+    assert {*most} == {COMPUTING}

@@ -23,6 +23,7 @@ MOST_PEOPLE = 128
 MOST_SECONDS = 60.0  # that one request may take on the page and in the API
 # long computations at the same time, besides translating; each may take hundreds of MB
 AT_WORK = 2
+COMPUTING = 8  # threads of requests that compute, rather than wait, at the same time
 LOOK = 0.5  # seconds between two checks that the client is still there
 PLACES = 2  # training runs at the same time
 SHARE = 4.0  # seconds after which a run gives its place to a waiting one
@@ -42,6 +43,50 @@ def most_people() -> int:
             f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
         )
     return int(wanted)
+
+
+class Turns:
+    """Lets few threads of requests compute at the same time.
+
+    Python runs one thread at a time. Where two hundred requests are drawn at once, the
+    loop that takes up connections waits among them for each of its steps, and clients
+    have no answer for many seconds.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free = threading.Semaphore(most)
+        self._here = threading.local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Compute in a turn; a thread that has one keeps it."""
+        if getattr(self._here, "has", False):
+            yield
+            return
+        with self._free:
+            self._here.has = True
+            try:
+                yield
+            finally:
+                self._here.has = False
+
+    @contextmanager
+    def given_up(self) -> Iterator[None]:
+        """Let another thread have the turn of this one, which waits for something else
+        meanwhile."""
+        if not getattr(self._here, "has", False):
+            yield
+            return
+        self._here.has = False
+        self._free.release()
+        try:
+            yield
+        finally:
+            self._free.acquire()
+            self._here.has = True
+
+
+TURNS = Turns(COMPUTING)  # of this process
 
 
 @dataclass(frozen=True)
@@ -69,10 +114,11 @@ class Wait:
         """Wait until there is an answer, or a failure. Raises UserError as `check`
         does."""
         most = math.inf if self.seconds is None else self.seconds
-        while not futures.wait(
-            [answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))
-        ).done:
-            self.check()
+        with TURNS.given_up():
+            while not futures.wait(
+                [answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))
+            ).done:
+                self.check()
 
 
 class _Served(threading.local):

@@ -10,7 +10,7 @@ import httpx
 
 from xformer.results import Message, UserError
 from xformer.serve import wire
-from xformer.serve.limits import Guard
+from xformer.serve.limits import TURNS, Guard
 from xformer.serve.protocol import ReviewService, TranslationService, public
 
 PATIENCE = 120.0  # seconds for an answer
@@ -66,7 +66,8 @@ class Engine:
     def _post(self, method: str, path: str, body: str) -> httpx.Response:
         for _ in range(TRIES):
             try:
-                answer = self._client.request(method, path, content=body)
+                with TURNS.given_up():
+                    answer = self._client.request(method, path, content=body)
             except httpx.HTTPError:
                 continue
             if answer.status_code in (200, 422):  # 422: with a sentence

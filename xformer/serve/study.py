@@ -31,7 +31,7 @@ from xformer.results import (
 )
 from xformer.results.reviews import PretrainingStudy
 from xformer.serve import protocol
-from xformer.serve.limits import LOOK, Guard, Places
+from xformer.serve.limits import LOOK, TURNS, Guard, Places
 from xformer.strings import ASSETS
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ class Study(protocol.StudyService):
                     yield LiveWait(before)
                     continue
                 try:
-                    frame = frames.get(timeout=LOOK)
+                    with TURNS.given_up():
+                        frame = frames.get(timeout=LOOK)
                 except Empty:
                     continue
                 if frame is None:

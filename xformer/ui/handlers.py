@@ -22,6 +22,7 @@ import gradio as gr
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
+from xformer.serve.limits import TURNS
 from xformer.strings import Language
 
 log = logging.getLogger(__name__)
@@ -209,8 +210,9 @@ class Ask:
                 else iter(())
             )
             # Gradio empties the outputs of a generator that gives nothing
-            yield placed(next(told, {}))
-            yield from map(placed, told)
+            yield placed(_next(told) or {})
+            while (said := _next(told)) is not None:
+                yield placed(said)
 
         def answer(*arguments: Any) -> Any:
             with closing(answers(*arguments)) as told:
@@ -273,6 +275,12 @@ class Ask:
                 **getattr(handler, "refused", {}),
                 REFUSAL: sentence(error, language),
             }
+
+
+def _next(told: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
+    """Compute the next answer in a turn; None where there is none."""
+    with TURNS.taken():
+        return next(told, None)
 
 
 def _is_skip(value: Any) -> bool:
