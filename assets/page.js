@@ -2,7 +2,7 @@
 // `script` in xformer/ui/components.py; it is called with the values of the listener's inputs, and returns those of the
 // outputs.
 import {showBarOf} from './bar.js';
-import {bring, sayError} from './gradio_tabs.js';
+import {brought} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
 import {state, tell} from './state.js';
@@ -32,12 +32,7 @@ export function noteFormer(shown) {
 // Counts one opening more for the tab that is opened, when it is there. times: how often each tab of `ids` was opened,
 // as text.
 export async function countOpening(ids, opened, ...times) {
-  try {
-    await bring(opened);
-  } catch {
-    sayError(document.querySelector('h1').dataset.lost);
-    return [];
-  }
+  if (!await brought(opened)) return [];
   return ids.map((id, i) => id === opened ? String(Number(times[i]) + 1) : undefined);
 }
 
