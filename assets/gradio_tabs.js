@@ -45,10 +45,7 @@ export function defer({tabs = {}, absent: held = {}}, config, dependencies, disp
   });
   // Who points at a tab, or comes with its address, will open it.
   const asked = new URLSearchParams(location.search).get('tab');
-  if (asked in deferred) {
-    config.components.find(({type}) => type === 'tabs').props.selected = asked;
-    fetchTab(asked);
-  }
+  if (asked) fetchTab(asked);
   for (const event of ['pointerover', 'focusin'])
     document.addEventListener(event, ({target}) => fetchTab(target.closest?.('[role=tab]')?.dataset.tabId));
 }

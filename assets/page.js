@@ -46,11 +46,6 @@ export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }
 
-// Waits until what a change shows is there.
-export function twoFrames() {
-  return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done([]))));
-}
-
 // Opens the page of another model, unless a further one was chosen meanwhile.
 export function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');
@@ -154,7 +149,8 @@ export function shownMap() {
 // most, as an answer may never come.
 export async function whenMoved() {
   const begun = performance.now();
-  while (state.movedPoints && performance.now() < begun + 10_000) await twoFrames();
+  while (state.movedPoints && performance.now() < begun + 10_000)
+    await new Promise(done => requestAnimationFrame(done));
   return [];
 }
 
