@@ -173,6 +173,11 @@ export default function start({element}) {
 
   const {language, example, wide} = element.querySelector('h1').dataset;
   watchCut(wide);
+  // What a part says stands above what is said of the sentence.
+  const notices = document.querySelector('.notices');
+  if (notices) new ResizeObserver(() => {
+    document.querySelector('.tabs')?.style.setProperty('--notices', `${notices.offsetHeight}px`);
+  }).observe(notices);
   document.documentElement.lang = language;
   keepTyped(field, ask.querySelector('.field button.primary'), example);
   bar.querySelector('.skip').addEventListener('click', skip);

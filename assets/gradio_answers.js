@@ -5,7 +5,7 @@
 // keeps what the person chose; the rest of the answer is shown. An answer that comes while a person presses something
 // is shown when it is let go, so that no click is lost.
 import {answersHere, defer, noteEvent} from './gradio_tabs.js';
-import {state} from './state.js';
+import {begin, drawn, end, follow, progress} from './waiting.js';
 
 const LONGEST_PRESS = 500;  // milliseconds; what is held down for longer, or dragged, is drawn over
 const DRAGGED = 4;  // pixels
@@ -38,17 +38,17 @@ function press({clientX, clientY}) {
   let letGo;
   pressed = new Promise(done => { letGo = done; });
   const ended = new AbortController();
-  const end = () => {
+  const finish = () => {
     ended.abort();
     pressed = null;
     letGo();
   };
-  const timer = setTimeout(end, LONGEST_PRESS), how = {capture: true, signal: ended.signal};
+  const timer = setTimeout(finish, LONGEST_PRESS), how = {capture: true, signal: ended.signal};
   ended.signal.addEventListener('abort', () => clearTimeout(timer));
   // The click comes right after.
-  for (const name of ['pointerup', 'pointercancel']) window.addEventListener(name, () => setTimeout(end), how);
+  for (const name of ['pointerup', 'pointercancel']) window.addEventListener(name, () => setTimeout(finish), how);
   window.addEventListener('pointermove', event => {
-    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > DRAGGED) end();
+    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > DRAGGED) finish();
   }, how);
 }
 
@@ -64,6 +64,7 @@ window.addEventListener('input', ({target}) => { written = target.value; }, true
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
 export function attend(client, dispatch, dependencies) {
+  follow(client.config);
   defer(globalThis.gradio_config ?? {}, client.config, dependencies, dispatch);
   const listenerOf = id => dependencies.find(one => one.id === id);
   // The components that a listener of the browser sets at once, by an event.
@@ -91,8 +92,8 @@ export function attend(client, dispatch, dependencies) {
     const answers = submit(id, data, event, trigger, all, {...headers, 'X-Asked': asked});  // they may change places
     if (!listener) return answers;  // of the API's page
     const {next, return: leave} = answers;
-    const done = () => state.waiting.requests.delete(asked);
-    state.waiting.requests.set(asked, listener.api_name || String(id));
+    const done = () => end(asked);
+    begin(asked, listener.api_name || String(id), listener.outputs);
     answers.next = async () => {
       const step = await next().catch(error => {
         done();
@@ -102,7 +103,8 @@ export function attend(client, dispatch, dependencies) {
       if (step.value?.type === 'data') {
         if (pressed) await pressed;
         step.value.data = withoutUndoing(listener.outputs, step.value.data, asked);
-      }
+        drawn(asked, listener.outputs, step.value.data);
+      } else progress(asked, step.value?.progress_data);
       return step;
     };
     answers.return = (...value) => {

@@ -2,7 +2,8 @@
 // (xformer/ui/server/delivery.py); until a further tab comes, `absent` of gradio_tree.js has what stands for its
 // components: listeners of the page read values there, and set them, and the tab comes with what was set.
 import {absent} from './gradio_tree.js';
-import {state} from './state.js';
+import {attemptUntilDone} from './shared.js';
+import {begin, end} from './waiting.js';
 
 const BRING = -1;  // the id of a listener of the browser that has Gradio's page take up a tab
 const ofMissed = id => -2 - id;  // the component by which a listener that was missed is run
@@ -63,18 +64,46 @@ function fetchTab(tab) {
 export function bring(tab) {
   if (tab in deferred && !coming.has(tab)) {
     const request = `tab ${tab}`;
-    state.waiting.requests.set(request, request);
+    begin(request, request);
     const there = new Promise((resolve, reject) => waiting.set(tab, {resolve, reject}));
     coming.set(tab, there);
-    there.catch(() => coming.delete(tab)).finally(() => state.waiting.requests.delete(request));
+    there.catch(() => coming.delete(tab)).finally(() => end(request));
     fetchTab(tab);
     tell(BRING, 'bring', tab);
   }
   return coming.get(tab);
 }
 
-// Has Gradio's page say an error, above all.
-export const sayError = said => tell(BRING, 'error', said);
+// Brings a tab that is open, as often as a visitor tries; -> whether it is there: false where another is opened instead.
+export async function brought(tab) {
+  for (;;) {
+    try {
+      await bring(tab);
+      return true;
+    } catch {
+      if (!await triesAgain()) return false;
+    }
+  }
+}
+
+// Says in the open tab that it could not be fetched; -> a promise that its button is pressed, or false if it is left.
+const triesAgain = () => new Promise(done => {
+  const isSeen = one => one.closest('[role=tabpanel]').checkVisibility();
+  attemptUntilDone(() => {
+    const said = [...document.querySelectorAll('.laying [role=alert]')].find(isSeen);
+    if (!said) return false;
+    const [button] = said.getElementsByTagName('button'), left = new ResizeObserver(() => isSeen(said) || leave(false));
+    const leave = tries => {
+      left.disconnect();
+      said.hidden = true;
+      done(tries);
+    };
+    said.hidden = false;
+    button.onclick = () => leave(true);
+    left.observe(said);
+    return true;
+  }, () => done(false));
+});
 
 // Which tab all components have that have not come; undefined where some are there, or there are none.
 function tabOfAll(ids) {

@@ -2,7 +2,7 @@
 // `script` in xformer/ui/components.py; it is called with the values of the listener's inputs, and returns those of the
 // outputs.
 import {showBarOf} from './bar.js';
-import {bring, sayError} from './gradio_tabs.js';
+import {brought} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
 import {state, tell} from './state.js';
@@ -32,12 +32,7 @@ export function noteFormer(shown) {
 // Counts one opening more for the tab that is opened, when it is there. times: how often each tab of `ids` was opened,
 // as text.
 export async function countOpening(ids, opened, ...times) {
-  try {
-    await bring(opened);
-  } catch {
-    sayError(document.querySelector('h1').dataset.lost);
-    return [];
-  }
+  if (!await brought(opened)) return [];
   return ids.map((id, i) => id === opened ? String(Number(times[i]) + 1) : undefined);
 }
 
@@ -49,11 +44,6 @@ export function countPartOpening(ids, ofTab, tab, part, ...times) {
 // Shows one part of a tab in its column; ids: of the parts, in the order of their columns.
 export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
-}
-
-// Waits until what a change shows is there.
-export function twoFrames() {
-  return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done([]))));
 }
 
 // Opens the page of another model, unless a further one was chosen meanwhile.
@@ -159,7 +149,8 @@ export function shownMap() {
 // most, as an answer may never come.
 export async function whenMoved() {
   const begun = performance.now();
-  while (state.movedPoints && performance.now() < begun + 10_000) await twoFrames();
+  while (state.movedPoints && performance.now() < begun + 10_000)
+    await new Promise(done => requestAnimationFrame(done));
   return [];
 }
 

@@ -57,9 +57,10 @@ state.settled = true;
 Object.assign(window, {{pageState: state, tell, ofPage: page, mounted: []}});
 
 // An element as Gradio's HTML makes it: its template filled, and its script started with props that tell of changes.
-window.mount = ({{classes, template, code, value}}) => {{
+window.mount = ({{id, classes, template, code, value}}) => {{
   const block = document.createElement('div'), told = [], watchers = [];
   block.className = `block ${{classes}}`;
+  if (id) block.id = id;
   block.innerHTML = `<div class="html-container"><div class="prose gradio-style ${{classes}}"></div></div>`;
   document.getElementById('bench').append(block);
   const element = block.querySelector('.prose'), props = {{value}}, first = {{}};
@@ -204,6 +205,7 @@ class Bench:
         number = self.page.evaluate(
             "given => mount(given)",
             {
+                "id": component.elem_id,
                 "classes": " ".join(component.elem_classes),
                 "template": component.html_template,
                 "code": component.js_on_load,

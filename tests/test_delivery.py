@@ -12,6 +12,7 @@ import pytest
 from tests.harness import free_port
 from tests.pages import laid_out, run
 from xformer.parts import TABS
+from xformer.ui.frames import LAYING
 from xformer.ui.server import delivery, gradio_private
 from xformer.ui.server.delivery import CONFIG, Delivery, split
 
@@ -47,6 +48,7 @@ def lay_out():
             shown = gr.HTML("shown")
         with gr.Tab("Three", id="three"):
             third = gr.Textbox("third")
+            laying = gr.HTML("frames", elem_classes=LAYING)
     first.change(joined, first, frame)
     slider.change(joined, slider, shown).then(joined, slider, third)
     frame.change(joined, [frame, slider], shown)
@@ -60,6 +62,7 @@ def lay_out():
         "free": free,
         "shown": shown,
         "third": third,
+        "laying": laying,
     }
 
 
@@ -137,14 +140,23 @@ def test_whether_a_component_can_be_changed_is_found_by_all_listeners(small):
     assert found[ids["shown"]] is False
 
 
-def test_the_layout_of_a_tab_stays_empty_until_it_comes(small):
-    start, rests = split(small[0])
+def test_a_tab_holds_what_stands_for_it_until_it_comes(small):
+    config, ids = small
+    start, rests = split(config)
     (tabs,) = [
         node
         for node in start["layout"]["children"]
         if len(node.get("children", [])) == 3
     ]
-    assert [bool(node["children"]) for node in tabs["children"]] == [True, False, False]
+    _, *others = tabs["children"]
+    assert [[child["id"] for child in node["children"]] for node in others] == [
+        [],
+        [ids["laying"]],
+    ]
+    assert ids["laying"] not in {one["id"] for one in rests["three"]["components"]}
+    assert ids["laying"] not in [
+        child["id"] for child in rests["three"]["layout"]["children"]
+    ]
     assert [rest["layout"]["id"] for rest in rests.values()] == [
         node["id"] for node in tabs["children"][1:]
     ]

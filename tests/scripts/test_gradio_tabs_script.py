@@ -81,7 +81,7 @@ REST = {
 BENCH = """<!DOCTYPE html><button role="tab" data-tab-id="two">Two</button>
 <script type="module">
 import {absent, eventsOf, lookUp} from './gradio_tree.js';
-import {bring} from './gradio_tabs.js';
+import {bring, brought} from './gradio_tabs.js';
 import {attend} from './gradio_answers.js';
 import {state} from './state.js';
 const listeners = LISTENERS, fetched = [], asked = [], rendered = [], told = [];
@@ -108,8 +108,8 @@ const tell = attend(client, async (id, name, data) => {
         }
     }
 }, listeners);
-Object.assign(window, {absent, asked, bring, client, eventsOf, fetched, listeners, lookUp, rendered, state, tell, told,
-                       fail: () => { reply = null; }, mend: () => { reply = REST; }});
+Object.assign(window, {absent, asked, bring, brought, client, eventsOf, fetched, listeners, lookUp, rendered, state,
+                       tell, told, fail: () => { reply = null; }, mend: () => { reply = REST; }});
 document.body.dataset.ready = true;
 </script>"""
 
@@ -216,3 +216,37 @@ def test_a_tab_that_has_come_or_is_none_is_not_brought(bench):
         None,
     ]
     assert bench.evaluate("fetched") == []
+
+
+LOST = """<div role="tabpanel"><div class="laying"><div role="alert" hidden><button>Again</button></div>
+</div></div>"""
+
+
+@pytest.fixture
+def lost(bench):
+    """An open tab that cannot be fetched; `window.there` is what `brought` answers."""
+    bench.evaluate(
+        """html => {
+        document.body.insertAdjacentHTML('beforeend', html);
+        fail();
+        brought('two').then(is => { window.there = is; });
+    }""",
+        LOST,
+    )
+    bench.get_by_role("alert").wait_for()
+    return bench
+
+
+def test_a_tab_that_cannot_be_fetched_says_so_and_is_tried_again(lost):
+    lost.evaluate("mend()")
+    lost.get_by_role("button").click()
+    lost.wait_for_function("there === true")
+    assert (
+        lost.get_by_role("alert").count() == 0 and len(lost.evaluate("rendered")) == 1
+    )
+
+
+def test_nothing_waits_for_a_tab_that_is_left_before_it_can_be_fetched(lost):
+    lost.evaluate("document.querySelector('[role=tabpanel]').style.display = 'none'")
+    lost.wait_for_function("there === false")
+    assert lost.evaluate("state.waiting.requests.size") == 0

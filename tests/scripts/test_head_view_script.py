@@ -253,7 +253,7 @@ MOVING = """([text, value]) => {
     pageState.settled = false;
     history.pushState(null, '', '?text=' + encodeURIComponent(text));
     mounted.at(-1).show(value);
-    return ofPage.twoFrames();
+    return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
 ARRIVE = "pageState.settled = true; tell('settled')"
 

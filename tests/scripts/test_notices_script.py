@@ -68,3 +68,20 @@ def test_a_notice_moves_nothing_and_can_be_read_wherever_one_is(
     assert at_end["about"][1] <= at_end["notice"][0], (
         "at the end of the page nothing lies below it"
     )
+
+
+PART = """<!doctype html><style>.column { display: flex; flex-direction: column; }</style><style>%s</style>
+<div class="tabitem"><div class="column"><div class="block status"><div class="notice error" style="height: 60px"
+hidden>Wrong</div></div><div class="picture" style="height: 2000px">Picture</div></div></div>"""
+
+
+def test_what_a_part_says_stands_at_the_foot_of_the_window_and_moves_no_picture(bare):
+    page = bare(PART % (ASSETS / "style.css").read_text(encoding="utf-8"))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    place = (
+        "name => Math.round(document.querySelector(name).getBoundingClientRect().{})"
+    )
+    before = page.evaluate(place.format("top"), ".picture")
+    page.evaluate("document.querySelector('.notice').hidden = false")
+    assert page.evaluate(place.format("top"), ".picture") == before
+    assert page.evaluate(place.format("bottom"), ".notice") == 792

@@ -57,6 +57,7 @@ def canvas(
     value: Any = None,
     save: Language | None = None,
     files: Sequence[str] = FILES,
+    frame: str = "",
 ) -> gr.HTML:
     """A component that one of SCRIPTS draws from its value, and that may trigger events
     of its own.
@@ -64,6 +65,8 @@ def canvas(
     save: the language of the toolbar above it, which saves it from the browser, by
         assets/save.js, as each of `files`, and copies the page's address; None for
         none.
+    frame: the form of what stands there until it is drawn, as in ui/frames.py, where
+        none of its classes says it.
     (A function rather than a subclass: gradio writes a .pyi file beside the source of
     every subclass.)
     """
@@ -72,7 +75,7 @@ def canvas(
     return gr.HTML(
         value,
         html_template=template,
-        elem_classes=name.split(),
+        elem_classes=[*name.split(), *([f"frame-{frame}"] if frame else [])],
         js_on_load=_loader(script),
     )
 
@@ -115,7 +118,14 @@ def small_maps(language: Language, below: str = "") -> gr.HTML:
     them; HTML."""
     name = language.html("grid_title")
     maps = f'<div class="maps"><canvas tabindex="0" role="img" aria-label="{name}"></canvas></div>'
-    return canvas("head_grid.js", maps + below, "heads", save=language, files=PICTURES)
+    return canvas(
+        "head_grid.js",
+        maps + below,
+        "heads",
+        save=language,
+        files=PICTURES,
+        frame="map",
+    )
 
 
 def download(name: str, content: bytes) -> dict[str, Any]:

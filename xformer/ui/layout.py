@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.ui import components, places
+from xformer.ui import components, frames, places
 from xformer.ui.controls import Controls, Kind, OneOf, Values
 from xformer.ui.handlers import ANNOTATED, DEFAULTS, Ask
 from xformer.ui.pictures import Pictures
@@ -139,7 +139,7 @@ class Layout(dict[str, Any]):
 
     def table(self, name: str) -> gr.HTML:
         """Lay out HTML with a toolbar that saves it."""
-        return self.canvas("part.js", "${value}", name)
+        return self.canvas("part.js", "${value}", name, frame="rows")
 
     def plot(self, name: str) -> gr.HTML:
         """Lay out a Plotly figure, sent as `components.figure` makes it. gr.Plot draws
@@ -198,6 +198,7 @@ class Layout(dict[str, Any]):
         ) as fold:
             places.question(self.language, key)
             yield fold
+        frames.give(fold, self.say(places.names()[key]))
         if pictures is not None:
             pictures.opens(f"{name or key}_open", fold)
 

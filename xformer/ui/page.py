@@ -4,7 +4,6 @@ Spanish at /es."""
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from html import escape
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -24,7 +23,7 @@ from xformer.serve.protocol import (
     WriterService,
 )
 from xformer.strings import ENGLISH, SPANISH, Language, leftwards
-from xformer.ui import lessons
+from xformer.ui import frames, lessons
 from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
@@ -237,9 +236,7 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
     with gr.Row(elem_classes="bar"):
         canvas(
             "bar.js",
-            f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
-            f'data-wide="{language.html("more_right")}" data-lost="{language.html("error_tab")}">'
-            f"{language.html('title')}</h1>",
+            fill("page.brand", language, example=first[0], own=language.code),
             "brand",
         )
         with gr.Column(elem_classes="ask", min_width=0):
@@ -323,12 +320,16 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     own_fields: list[str] = []
     with page.tabs:
         for module in tabs:
-            with gr.Tab(page.language.say(f"tab_{module.ID}"), id=module.ID) as one:
+            name = page.language.say(f"tab_{module.ID}")
+            with gr.Tab(name, id=module.ID) as one:
                 gr.HTML(
                     f'<h2 class="sr-only">{page.language.html(f"tab_{module.ID}")}</h2>',
                     elem_classes="tab-title",
                 )
                 made = module.build(page)
+                frames.give(one, name)
+                if module is not tabs[0]:  # which comes with the page
+                    frames.lay(one, page.language, name)
             page.include(module.ID, made)
             if made.own_field:
                 own_fields.append(module.ID)

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from xformer import parts
+from xformer.ui import frames
 from xformer.ui.components import script
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
@@ -77,6 +78,7 @@ class Parts:
                 inside = tab.inner(opened=gr.Textbox("0", visible=False))
                 inside["part"] = part
                 module.build(inside)
+            frames.give(column, page.language.say(self.tab.name.format(module.ID)))
             columns.append(column)
             opened.append(inside.opened)
             tab.include(inside, module.ID)

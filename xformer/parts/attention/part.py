@@ -32,6 +32,7 @@ from xformer.parts.attention import roles
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui import frames
 from xformer.ui.components import FILES, canvas, download, script, small_maps
 from xformer.ui.controls import Kind, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
@@ -111,6 +112,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
                 question(look.language, key)
                 parts[key] = look.inner(opened=open_drawer)
                 lay_out(parts[key], look)
+            frames.give(one, say(names()[key]))
             one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
     _choose(look, pictures)
     _act(look)
@@ -178,7 +180,10 @@ def _columns(look: Layout) -> None:
         look["picture"] = canvas("head_view.js", toolbar, "view")
     with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
         look["word"] = canvas(
-            "locked_word.js", fill("attention.word", language), "locked-word"
+            "locked_word.js",
+            fill("attention.word", language),
+            "locked-word",
+            frame="text",
         )
         look["about"] = gr.HTML(elem_classes="summary about-picture")
     # Under all columns: the tallest one keeps its height.

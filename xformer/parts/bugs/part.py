@@ -52,7 +52,7 @@ def build(part: Layout) -> None:
         )
         button = gr.Button(part.say("bugs_deal"), scale=0, min_width=140)
     seed = part.hidden("bug_seed", SEED)
-    texts = pictures.add(
+    pictures.add(
         "texts",
         part.table("tables bugs-result"),
         lambda healthy, ill, bug_patient, trace, language: figures.translations(
@@ -83,7 +83,7 @@ def build(part: Layout) -> None:
         problem,
         part.opened.change,
         part["trace"].change,
-        how={**QUIET, "show_progress_on": [texts]},
+        how=QUIET,
     )
     button.click(
         **pictures.listener(problem, deal, outputs={"bug_seed": seed}), **QUIET

@@ -71,7 +71,7 @@ def build(part: Layout) -> None:
     # what a maximum over the pieces gives
     with gr.Row(elem_classes="detail explains gives-row"):
         with gr.Column(scale=7, min_width=300):
-            part["gives"] = gr.HTML(elem_classes="sentiment gives-said")
+            part["gives"] = gr.HTML(elem_classes="sentiment gives-said frame-text")
             part["gives_picture"] = part.plot("gives-picture")
         with gr.Column(scale=4, min_width=280):
             part["gives_table"] = part.table("tables sentiment gives-table")
@@ -124,7 +124,7 @@ def _review(part: Layout, reader: ReviewService) -> None:
         )
         part["moves"] = gr.HTML(elem_classes="sentiment moves")
         part["stale"] = gr.HTML(elem_classes="stale")
-        part["effects"] = gr.HTML(elem_classes="sentiment effects explains")
+        part["effects"] = gr.HTML(elem_classes="sentiment effects explains frame-text")
         part["strongest"] = gr.HTML(elem_classes="tables sentiment strongest explains")
 
 
@@ -149,7 +149,7 @@ def _looked(part: Layout, info: ModelInfo) -> None:
             part["head"] = gr.Radio(
                 numbers(info.n_heads), value=View.head, label=say("head"), min_width=140
             )
-        part["looked"] = gr.HTML(elem_classes="sentiment looked")
+        part["looked"] = gr.HTML(elem_classes="sentiment looked frame-rows")
 
 
 def _listen(part: Layout) -> None:
@@ -165,8 +165,7 @@ def _listen(part: Layout) -> None:
         *live,
     )
     waits: dict[str, Any] = {
-        "show_progress_on": [part["effects"]],
-        "api_visibility": "private",
+        **QUIET,
     }
     part["classifier"].change(
         **part.listener(

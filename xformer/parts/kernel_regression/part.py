@@ -41,6 +41,7 @@ def build(part: Layout) -> None:
                     "kernel_regression.js",
                     '<p class="caption"></p><div class="drawing"></div>',
                     "kernel-curve",
+                    frame="chart",
                 )
             with gr.Column(scale=4, min_width=300, elem_classes="controls"):
                 power = part.control(

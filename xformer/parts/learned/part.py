@@ -13,8 +13,7 @@ from xformer.parts.learned import draw as figures
 from xformer.results import Force, NearestPairs, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import script
-from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.handlers import LATEST, needs, refused
 from xformer.ui.layout import Layout
 
 ID = "learned"
@@ -28,12 +27,9 @@ def build(part: Layout) -> None:
     part["found"] = part.table("learned-pairs")
     part["shown"] = gr.State()
     gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
-    # a part that is hidden shows no progress
-    part.opened.change(None, js=script("twoFrames"), **QUIET).then(
+    part.opened.change(
         **part.listener(run, "found", "shown", problem="problem", only_here=True),
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[part["found"]],
+        **LATEST,
     )
 
 

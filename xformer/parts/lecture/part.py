@@ -12,8 +12,7 @@ from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import script
-from xformer.ui.handlers import QUIET
+from xformer.ui.handlers import LATEST
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
@@ -33,14 +32,11 @@ def build(part: Layout) -> None:
     part["summary"] = gr.HTML(elem_classes="summary")
     part["table"] = part.table("lecture")
     part["done"] = gr.State(False)
-    # a part that is hidden shows no progress
-    part.opened.change(None, js=script("twoFrames"), **QUIET).then(
+    part.opened.change(
         **part.listener(
             run, "table", "summary", "done", problem="problem", only_here=True
         ),
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[part["summary"]],
+        **LATEST,
     )
 
 

@@ -191,9 +191,7 @@ def build(part: Layout) -> None:
         **part.listener(
             run, *shown, "start", "stop", "clear", *drawn, "halt", problem="problem"
         ),
-        api_visibility="private",
-        show_progress="minimal",
-        show_progress_on=part["told"],
+        **QUIET,
         trigger_mode="once",
     )
     part["stop"].click(**part.listener(end, "stop"), **QUIET)

@@ -12,7 +12,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import script
 from xformer.ui.controls import OneOf, Values, Whole, Words
-from xformer.ui.handlers import QUIET, needs
+from xformer.ui.handlers import LATEST, QUIET, needs
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import ALL_EXAMPLES
 
@@ -44,7 +44,9 @@ def build(part: Layout) -> None:
     )
     drawn = pictures.add(
         "map",
-        part.canvas("meanings.js", '<div class="drawing"></div>', "meanings-map"),
+        part.canvas(
+            "meanings.js", '<div class="drawing"></div>', "meanings-map", frame="chart"
+        ),
         draw,
     )
     chosen = [
@@ -62,13 +64,7 @@ def build(part: Layout) -> None:
         field.submit,
         *(one.change for one in chosen),
     ]
-    # a part that is hidden shows no progress
-    gr.on(events, None, js=script("twoFrames"), **QUIET).then(
-        **pictures.listener(problem, read),
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[drawn],
-    )
+    gr.on(events, **pictures.listener(problem, read), **LATEST)
 
 
 def state_of(service: TranslationService, _: Values) -> OneOf:

@@ -31,7 +31,7 @@ def build(part: Layout) -> None:
         "path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel"
     )
     part["drawn"] = part.canvas(
-        "path.js", '<div class="drawing"></div>', "path-between"
+        "path.js", '<div class="drawing"></div>', "path-between", frame="chart"
     )
     part["measured"] = gr.State()
     part["curves"] = part.plot("path-curves")

@@ -435,9 +435,7 @@ def _experiment(page: Page) -> Layout:
             seed.submit,
         ],
         **pictures.listener(result, ask_for, outputs={"change": change}),
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[result],
+        **LATEST,
     )
     compare.input(**pictures.listener(result, outputs={"change": change}), **QUIET)
     return part

@@ -172,7 +172,7 @@ def _walk(part: Layout, pictures: Pictures) -> None:
     """Lay out one head's scores, and beside them what can be changed."""
     language = part.language
     with gr.Column(scale=7, min_width=320):
-        scores = part.canvas("steps.js", "${value}", "first-scores")
+        scores = part.canvas("steps.js", "${value}", "first-scores", frame="rows")
         summary = gr.HTML(elem_classes="summary", min_height=60)
         gr.HTML(
             f'<details class="more"><summary>{language.html("more")}</summary>'
@@ -325,7 +325,12 @@ def _additive(part: Layout) -> None:
         problem = part.status()
         picture = pictures.add(
             "additive",
-            part.canvas("additive.js", '<div class="drawing"></div>', "first-additive"),
+            part.canvas(
+                "additive.js",
+                '<div class="drawing"></div>',
+                "first-additive",
+                frame="rows",
+            ),
             figures.additive,
             seen="additive_open",
         )

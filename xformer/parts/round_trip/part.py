@@ -14,7 +14,7 @@ from xformer.figures.notice import notice
 from xformer.results import Force, Translation
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
-from xformer.ui.handlers import needs
+from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
 ID = "back"
@@ -32,8 +32,7 @@ def build(part: Layout) -> None:
         **part.listener(
             run, "came_back", problem="back_problem", models=part.page.models
         ),
-        api_visibility="private",
-        show_progress_on=[part["came_back"]],
+        **QUIET,
     )
 
 

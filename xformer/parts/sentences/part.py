@@ -15,7 +15,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Words, head_label, one_head
-from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.handlers import LATEST, QUIET, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener, View, examples
 
@@ -76,7 +76,7 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             problem = pictures.add("problem", part.status(), warnings)
-            result = pictures.add("result", part.table("compared main"), draw_result)
+            pictures.add("result", part.table("compared main"), draw_result)
         with gr.Column(scale=3, min_width=280):
             preset = part["preset"] = gr.Dropdown(
                 **_listed(page.service, language),
@@ -115,9 +115,7 @@ def build(part: Layout) -> None:
             **pictures.listener(
                 problem, run, outputs={"asked": asked, "preset": preset}
             ),
-            "trigger_mode": "always_last",
-            "api_visibility": "private",
-            "show_progress_on": [result],
+            **LATEST,
         }
         gr.on(
             [part.opened.change, button.click, first.submit, second.submit], **listener

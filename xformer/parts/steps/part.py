@@ -29,6 +29,7 @@ from xformer.results import (
 )
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui import frames
 from xformer.ui.components import TRANSPORT
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
@@ -95,9 +96,10 @@ def build(page: Page) -> Tab:
             ),
         )
         for name, lay_out in PARTS.items():
-            with gr.Column(elem_classes=f"part of-{name}"):
+            with gr.Column(elem_classes=f"part of-{name}") as column:
                 question(language, name)
                 lay_out(part, pictures)
+            frames.give(column, language.say(f"decode_{name}"))
     part.hidden("step", FIRST)
     for name in ASKED:
         part.hidden(name, Words(), gr.Textbox)
@@ -129,15 +131,13 @@ def build(page: Page) -> Tab:
         **tree.listener(
             its_problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}
         ),
-        api_visibility="private",
-        show_progress_on=[part["went"]],
+        **QUIET,
     )
     looked_into = ("trace", "spanish", "remarks")
     gr.on(
         [part["give"].click, part["target"].submit],
         **part.listener(look_into, *looked_into, problem="problem"),
-        api_visibility="private",
-        show_progress_on=[part["free"]],
+        **QUIET,
     )
     part["back"].click(
         **part.listener(look_into, *looked_into, problem="problem", target=""), **QUIET
@@ -160,13 +160,15 @@ def _steps(part: Layout, pictures: Pictures) -> None:
     tree.follow(first_node, "tree_node")
     tree.fact("grown", grow)
     tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
-    part["player"] = part.canvas("step_player.js", TRANSPORT, "step-player")
+    part["player"] = part.canvas(
+        "step_player.js", TRANSPORT, "step-player", frame="rows"
+    )
     with gr.Row(elem_classes="tree-head"):
         part.note("tree_text", "tree_heading")
         part.control("tree_width", WIDTH, gr.Slider, min_width=260, scale=0)
     part["tree_problem"] = gr.HTML(elem_classes="status")
     part["tree"] = part.canvas(
-        "beam_tree.js", '<div class="drawing"></div>', "beam-tree"
+        "beam_tree.js", '<div class="drawing"></div>', "beam-tree", frame="rows"
     )
     with gr.Row(elem_classes="of-node"):
         part["why"] = gr.HTML(elem_classes="tables why-node")
@@ -204,12 +206,16 @@ def _yours(part: Layout, pictures: Pictures) -> None:
         )
         part["give"] = gr.Button(part.say("force_run"), scale=1, min_width=220)
     part["remarks"] = gr.HTML(elem_classes="status")
-    part["forced"] = part.canvas("readings.js", "${value}", "readings forced")
-    part["free"] = gr.HTML(elem_classes="free")
+    part["forced"] = part.canvas(
+        "readings.js", "${value}", "readings forced", frame="rows"
+    )
+    part["free"] = gr.HTML(elem_classes="free frame-text")
     part.control(
         "smoothing", SMOOTHING, gr.Slider, "force_smoothing", "force_smoothing_info"
     )
-    part["shares"] = part.canvas("readings.js", "${value}", "readings distribution")
+    part["shares"] = part.canvas(
+        "readings.js", "${value}", "readings distribution", frame="rows"
+    )
     pictures.add("typed", part["target"], lambda trace: sentence(trace.predicted))
     pictures.add_each(
         part,
@@ -229,11 +235,16 @@ def _yours(part: Layout, pictures: Pictures) -> None:
 def _layers(part: Layout, pictures: Pictures) -> None:
     """Lay out the readings after each layer."""
     gr.HTML(paragraph(part.language, "layers_text", "note"))
-    part["by_layer"] = part.canvas("readings.js", "${value}", "readings by-layer")
+    part["by_layer"] = part.canvas(
+        "readings.js", "${value}", "readings by-layer", frame="rows"
+    )
     gr.HTML(paragraph(part.language, "layers_caution", "note"))
     part["lens_note"] = gr.HTML(lens_note(part.page.service, part.language))
     part["lens"] = part.canvas(
-        "readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens"
+        "readings.js",
+        '${value}<p class="said" role="status"></p>',
+        "readings of-lens",
+        frame="rows",
     )
     pictures.add_each(
         part,
@@ -254,7 +265,7 @@ def _why(part: Layout, pictures: Pictures) -> None:
     """Lay out why a piece stands in the translation and not another one."""
     gr.HTML(paragraph(part.language, "why_text", "note"))
     part["why_panel"] = part.canvas(
-        "why.js", '<div class="drawing"></div>', "why-panel"
+        "why.js", '<div class="drawing"></div>', "why-panel", frame="rows"
     )
     pictures.fact(
         "sides",

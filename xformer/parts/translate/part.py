@@ -53,8 +53,8 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            part["shown"] = gr.HTML(elem_classes="spanish")
-            part["seen"] = gr.HTML(elem_classes="strip")
+            part["shown"] = gr.HTML(elem_classes="spanish frame-text")
+            part["seen"] = gr.HTML(elem_classes="strip frame-map")
         with gr.Column(scale=5, min_width=300):
             for module in inside:
                 if not hasattr(module, "NAME"):
@@ -105,8 +105,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             models=page.models,
             emptied=emptied,
         ),
-        "show_progress_on": [part["shown"]],
-        "api_visibility": "private",
+        **QUIET,
     }
     page.on_sentence.insert(0, translate)  # before what other tabs do with it
     page.on_opening.insert(0, translate)

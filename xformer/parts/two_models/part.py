@@ -142,9 +142,7 @@ def build(part: Layout) -> None:
                 only_here=True,
                 models=page.models,
             ),
-            "trigger_mode": "always_last",
-            "api_visibility": "private",
-            "show_progress_on": [part["table"]],
+            **LATEST,
         }
         gr.on(
             [

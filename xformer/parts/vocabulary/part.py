@@ -12,7 +12,7 @@ from xformer.results import NearestContexts, NearestPieces, Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Whole, only_own
-from xformer.ui.handlers import needs, refused
+from xformer.ui.handlers import LATEST, needs, refused
 from xformer.ui.layout import Layout
 
 ID = "vocabulary"
@@ -54,9 +54,7 @@ def build(part: Layout) -> None:
                 part["others"] = part.table("tables")
     gr.on(
         [part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input],
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[part["splits"], part["contexts"], part["nearest"]],
+        **LATEST,
         **part.listener(
             draw,
             "found",

@@ -74,7 +74,7 @@ def build(part: Layout, look: Layout) -> None:
     part.note("weigh_look", "weigh_title")
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
-            result = pictures.add(
+            pictures.add(
                 "result",
                 part.table("tables ablation weigh-result"),
                 lambda done, change, translation, language: figures.translations(
@@ -157,7 +157,7 @@ def build(part: Layout, look: Layout) -> None:
         drawer.change,
         part["translation"].change,
         by_change=["weigh_head"],
-        how={"api_visibility": "private", "show_progress_on": [result]},
+        how=QUIET,
     )
     part |= look.controls.named("stack", "layer", "head")
     this.click(

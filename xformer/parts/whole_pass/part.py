@@ -30,7 +30,7 @@ def build(part: Layout) -> None:
     with gr.Column(elem_classes="whole"):
         picture = pictures.add(
             "picture",
-            part.canvas("whole_pass.js", TRANSPORT, "whole-pass"),
+            part.canvas("whole_pass.js", TRANSPORT, "whole-pass", frame="chart"),
             draw_picture,
         )
         with gr.Row(elem_classes="controls whole-heads"):

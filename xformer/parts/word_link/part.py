@@ -61,8 +61,7 @@ def build(part: Layout, look: Layout) -> None:
         gr.on(
             events,
             **part.listener(handler, "shares", "result", "drawn", problem="problem"),
-            api_visibility="private",
-            show_progress_on=[part["result"]],
+            **QUIET,
         )
 
 

@@ -54,7 +54,7 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             picture = part["picture"] = part.canvas(
-                "writer.js", TRANSPORT, "writer-view"
+                "writer.js", TRANSPORT, "writer-view", frame="rows"
             )
         with gr.Column(scale=4, min_width=280):
             # The last declared is set first: the place must be there before the text is
@@ -89,9 +89,7 @@ def build(part: Layout) -> None:
     gr.on(
         [button.click, text.submit],
         **part.listener(read, *answered, problem="problem"),
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[picture],
+        **LATEST,
     )
     opening = {
         **part.listener(read_first, *answered, problem="problem", only_here=True),
@@ -287,9 +285,7 @@ def _likelier(part: Layout) -> None:
     part["result"] = part.table("likelier-view")
     gr.on(
         [button.click, *(field.submit for field in fields)],
-        trigger_mode="always_last",
-        api_visibility="private",
-        show_progress_on=[part["result"]],
+        **LATEST,
         **part.listener(compare, "result", problem="problem"),
     )
     part["sample"].click(

@@ -24,6 +24,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xformer.ui.frames import LAYING
 from xformer.ui.server import gradio_private
 
 Config = dict[str, Any]  # what Gradio tells a browser of a page
@@ -82,10 +83,13 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
     absent = dict[int, str]()
     for node in _tabs(config["layout"], components)[1:]:
         name = components[node["id"]]["props"]["id"]
-        inside = [one for child in node["children"] for one in _listed(child)]
+        children = [
+            one for one in node["children"] if not _is_laying(components[one["id"]])
+        ]
+        inside = [one for child in children for one in _listed(child)]
         absent |= dict.fromkeys(inside, name)
         rests[name] = {
-            "layout": {"id": node["id"], "children": node["children"]},
+            "layout": {"id": node["id"], "children": children},
             "components": [components[one] for one in (node["id"], *inside)],
             "dependencies": [],
         }
@@ -113,9 +117,7 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
         rest["components"] = [
             _settled(one, inputs, outputs) for one in rest["components"]
         ]
-    layout = _without(
-        config["layout"], {rest["layout"]["id"] for rest in rests.values()}
-    )
+    layout = _without(config["layout"], absent)
     there = [one for one in config["components"] if one["id"] not in absent]
     ids = {
         "components": [one["id"] for one in there],
@@ -163,13 +165,18 @@ def _stand_in(component: Config, asked: set[int]) -> list[Any]:
     ]
 
 
-def _without(node: Config, emptied: set[int]) -> Config:
-    """A layout in which some nodes have nothing below them."""
-    children = (
-        []
-        if node["id"] in emptied
-        else [_without(child, emptied) for child in node.get("children", [])]
-    )
+def _is_laying(component: Config) -> bool:
+    """Whether a component stands in a tab only until the tab comes."""
+    return LAYING in (component["props"].get("elem_classes") or [])
+
+
+def _without(node: Config, absent: Mapping[int, Any]) -> Config:
+    """A layout without what is absent."""
+    children = [
+        _without(child, absent)
+        for child in node.get("children", [])
+        if child["id"] not in absent
+    ]
     return {**node, "children": children} if "children" in node else node
 
 

@@ -1,0 +1,109 @@
+// What the page waits for, and how it says so. Until a picture is there, its frame stands in its place (`framed`, declared
+// with the picture; xformer/ui/frames.py); a picture that is drawn anew is greyed meanwhile. After half a second the page
+// says what is computed, after two how far it is, where that is told.
+import {state, whenSettled} from './state.js';
+
+const GREY = 300, WORDS = 500, FAR = 2000;  // milliseconds after which a picture is greyed, and something is said
+const TURN = 100;  // milliseconds between two looks
+const LEAST = 40;  // pixels: the height of a frame that has room for words
+
+const asked = new Map();  // by the number of a request: {since, ids, far}; ids: of the components it has not answered
+const shown = new Set();  // the ids of the components that show something
+const marked = new Set();  // the elements that are marked as waiting
+let config = {components: []};  // what Gradio's client knows of the page
+let timer = 0;
+
+const blockOf = id => document.getElementById(`frame-${id}`);
+const idOf = block => Number(block.id.slice(6));
+const nameOf = block => config.components.find(({id}) => id === idOf(block))?.props.label;
+
+// Begins, with what Gradio's client knows of the page: while that opens, all that is not drawn yet is waited for.
+export function follow(known) {
+  config = known;
+  whenSettled(look);
+  look();
+}
+
+// Notes that something is asked. number: of the request; name: what the tests call it; outputs: the ids of the components
+// that its answer may set.
+export function begin(number, name, outputs = []) {
+  state.waiting.requests.set(number, name);
+  asked.set(number, {since: performance.now(), ids: new Set(outputs), far: ''});
+  look();
+}
+
+// Notes what an answer has drawn; a component that it leaves alone may be drawn by the next step. A line of text may have
+// nothing to say.
+export function drawn(number, outputs, data) {
+  outputs.forEach((id, i) => {
+    const output = data[i], isUpdate = output?.__type__ === 'update';
+    if (output === undefined || isUpdate && !('value' in output)) return;
+    const value = isUpdate ? output.value : output;
+    const isEmpty = value === null || value === '' && !blockOf(id)?.matches('.frame-text');
+    shown[isEmpty ? 'delete' : 'add'](id);
+    asked.get(number)?.ids.delete(id);
+  });
+  look();
+}
+
+// Notes how far the answer to a request is. steps: [{index, length}, …] as Gradio tells it, the innermost last.
+export function progress(number, steps) {
+  const step = steps?.at(-1), request = asked.get(number);
+  if (!request || !step?.length) return;
+  const {far} = document.querySelector('h1').dataset;
+  request.far = far.replace('{done}', step.index ?? 0).replace('{of}', step.length);
+}
+
+// Notes that a request is answered, or was broken off.
+export function end(number) {
+  state.waiting.requests.delete(number);
+  asked.delete(number);
+  look();
+}
+
+// The elements that wait, each with the oldest request for it.
+function waits() {
+  const found = new Map();
+  const note = (block, request) => {
+    if (block && !(found.get(block)?.since <= request.since)) found.set(block, request);
+  };
+  for (const request of asked.values()) for (const id of request.ids) note(blockOf(id), request);
+  if (!state.settled)
+    for (const block of document.querySelectorAll('.block.framed'))
+      if (!shown.has(idOf(block))) note(block, {since: 0, far: ''});
+  return found;
+}
+
+// Marks what waits, and says it; again while anything does.
+function look() {
+  clearTimeout(timer);
+  const now = performance.now(), found = waits();
+  for (const block of marked) if (!found.has(block)) unmark(block);
+  for (const [block, {since}] of found) {
+    const how = !shown.has(idOf(block)) ? 'frame' : now - since > GREY ? 'old' : '';
+    if (how) block.dataset.waits = how;
+    marked.add(block);
+  }
+  say([...found].find(([block, {since}]) => now - since > WORDS && block.offsetHeight > LEAST), now);
+  document.body.classList.toggle('waits', asked.size > 0 || !state.settled);
+  if (asked.size || !state.settled) timer = setTimeout(look, TURN);
+}
+
+function unmark(block) {
+  delete block.dataset.waits;
+  marked.delete(block);
+}
+
+let said = null;  // the element in which it is said
+
+// Says what is computed, in the first place that has room: to be seen there, and for a screen reader.
+function say([block, {since, far} = {}] = [], now = 0) {
+  if (said && said !== block) delete said.dataset.said;
+  said = block ?? null;
+  const {computing} = document.querySelector('h1')?.dataset ?? {};
+  if (!computing) return;
+  const words = block ? computing.replace('{name}', nameOf(block)) : '';
+  if (block) block.dataset.said = far && now - since > FAR ? `${words} ${far}` : words;
+  const line = document.querySelector('.bar .waits');
+  if (line && line.textContent !== words) line.textContent = words;
+}

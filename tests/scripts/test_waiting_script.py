@@ -1,0 +1,161 @@
+"""How the page waits: the frame of what comes, what is computed in words, how far it
+is; the old picture greyed."""
+
+import pytest
+
+from xformer.ui.components import address
+from xformer.ui.frames import KINDS
+
+# One component of each form, by its class.
+OF_FORM = {
+    "chart": "gen-times",
+    "map": "view",
+    "rows": "first-scores",
+    "text": "about-picture",
+}
+NAME = "Some part"
+
+
+class Waiting:
+    """A component on the bench for which the page waits or does not. waiting.js is
+    told as Gradio's page tells it."""
+
+    def __init__(self, bench, component):
+        self.page = bench.page
+        self.id = component._id
+        self.mounted = bench.mount(component)
+        self.block = self.mounted.block
+        self.page.evaluate("""() => Object.assign(document.querySelector('h1').dataset,
+            {computing: 'Computing: {name}', far: '{done} of {of}'})""")
+        self.page.evaluate(
+            "() => document.querySelector('.bar').innerHTML = '<p class=waits role=status></p>'"
+        )
+        self.tell("follow", {"components": [{"id": self.id, "props": {"label": NAME}}]})
+
+    def tell(self, function, *given):
+        """Call what waiting.js exports; a test that waits itself need not be steady."""
+        self.page.evaluate(
+            "([path, name, given]) => import(path).then(script => script[name](...given))",
+            [address("waiting.js"), function, [*given]],
+        )
+
+    def ask(self, number=1):
+        self.tell("begin", number, "asked", [self.id])
+
+    def answer(self, value, number=1):
+        self.tell("drawn", number, [self.id], [value])
+
+    def end(self, number=1):
+        self.tell("end", number)
+
+    @property
+    def waits(self):
+        return self.block.get_attribute("data-waits")
+
+    def until(self, script):
+        self.page.wait_for_function(f"block => {script}", arg=self.handle)
+
+    @property
+    def handle(self):
+        return self.block.element_handle()
+
+    @property
+    def frame(self):
+        """What is drawn in its place: "none" for nothing."""
+        return self.block.evaluate(
+            "block => getComputedStyle(block, '::before').backgroundImage"
+        )
+
+
+@pytest.fixture
+def waiting(bench, components):
+    bench.open()
+    return lambda form: Waiting(bench, components["en"][OF_FORM[form]])
+
+
+@pytest.mark.parametrize("form", KINDS)
+def test_a_frame_stands_as_soon_as_a_picture_is_asked_for(waiting, form):
+    one = waiting(form)
+    assert one.frame == "none"
+    one.ask()
+    assert one.waits == "frame" and "gradient" in one.frame
+    one.answer("drawn")
+    assert one.waits is None and one.frame == "none"
+    one.end()
+
+
+def test_what_is_computed_is_said_after_half_a_second_and_how_far_after_two(waiting):
+    one = waiting("rows")
+    one.ask()
+    assert one.block.get_attribute("data-said") is None
+    one.until(f"block.dataset.said === 'Computing: {NAME}'")
+    assert one.page.locator(".bar .waits").text_content() == f"Computing: {NAME}"
+    one.tell("progress", 1, [{"index": 3, "length": 6}])
+    one.until(f"block.dataset.said === 'Computing: {NAME} 3 of 6'")
+    one.end()
+    assert one.block.get_attribute("data-said") is None
+    assert one.page.locator(".bar .waits").text_content() == ""
+
+
+def test_an_old_picture_stays_and_is_greyed(waiting):
+    one = waiting("map")
+    one.ask()
+    one.answer("first")
+    one.end()
+    one.ask(2)
+    assert one.waits is None and one.frame == "none"
+    one.until("block.dataset.waits === 'old'")
+    assert one.frame == "none"
+    assert one.block.evaluate(
+        "block => getComputedStyle(block.children[0]).filter"
+    ) != ("none")
+    one.end(2)
+    assert one.waits is None
+
+
+def test_a_step_of_an_answer_that_leaves_a_picture_alone_ends_no_wait(waiting):
+    one = waiting("rows")
+    one.ask()
+    one.answer({"__type__": "update"})
+    assert one.waits == "frame"
+    one.answer({"__type__": "update", "value": "drawn"})
+    assert one.waits is None
+    one.end()
+
+
+def test_what_is_emptied_has_a_frame_again_but_for_a_line_that_has_nothing_to_say(
+    waiting,
+):
+    for form, waits in (("rows", "frame"), ("text", None)):
+        one = waiting(form)
+        one.ask()
+        one.answer("")
+        one.end()
+        one.ask(2)
+        assert one.waits == waits
+        one.end(2)
+
+
+def test_while_the_page_opens_all_that_is_not_drawn_yet_is_waited_for(waiting):
+    """A part waits for the first translation, which nobody has asked for by then."""
+    one = waiting("rows")
+    notice = "<div class='notice waiting'>Waiting</div>"
+    one.page.evaluate(
+        "html => document.querySelector('#bench').innerHTML += html", notice
+    )
+    one.page.evaluate("() => { pageState.settled = false; }")
+    one.ask(5)
+    one.end(5)
+    assert one.waits == "frame"
+    assert not one.page.locator(".notice.waiting").is_visible()
+    one.page.evaluate("() => { pageState.settled = true; tell('settled'); }")
+    one.until("!block.dataset.waits")
+    assert one.page.locator(".notice.waiting").is_visible()
+
+
+def test_the_tests_wait_for_what_the_page_waits_for(waiting):
+    one = waiting("rows")
+    one.ask()
+    assert one.page.evaluate("[...pageState.waiting.requests.values()]") == ["asked"]
+    one.end()
+    assert one.page.evaluate("pageState.waiting.requests.size") == 0
