@@ -73,6 +73,8 @@ class PackedLinear(Quick, nn.Linear):
 
 
 class PackedAttention(Quick, Attention):
+    in_proj: PackedLinear
+
     def project(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         if not usable():
             return super().project(x, first, last)
@@ -101,6 +103,8 @@ class LayerNormOfSteps(Quick, nn.LayerNorm):
 
 
 class AttentionOfSteps(Quick, Attention):
+    in_proj: LinearOfSteps
+
     def project(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         return self.in_proj.quick(first, last).step(x)
 
@@ -149,12 +153,12 @@ class RecurrentOfSteps(Quick, RecurrentTranslator):
             return super().step(tokens, cache)
 
 
-PACKED: dict[type[nn.Module], type[Quick]] = {
+PACKED: dict[Any, Any] = {
     nn.Linear: PackedLinear,
     Attention: PackedAttention,
     Network: PackedNetwork,
 }
-OF_STEPS: dict[type[nn.Module], type[Quick]] = {
+OF_STEPS: dict[Any, Any] = {
     nn.Linear: LinearOfSteps,
     nn.LayerNorm: LayerNormOfSteps,
     Attention: AttentionOfSteps,
@@ -214,7 +218,7 @@ def stepping(model: N) -> N:
     return steps
 
 
-def _put(module: nn.Module, before: dict[type[nn.Module], type[Quick]]) -> None:
+def _put(module: nn.Module, before: dict[Any, Any]) -> None:
     """Let a module do what `before` says of its kinds, and the rest as before."""
     for kind, quick in before.items():
         if isinstance(module, kind):
