@@ -17,6 +17,7 @@ TEXTBOOK = {
     "model",
     "recurrent",
     "classifier",
+    "fast",
     "search",
     "translator",
     "tokenizer",
@@ -57,15 +58,14 @@ BELOW = {
     "serve": TEXTBOOK | {"explain", "hub", "device"},
     "hub": TEXTBOOK - {"search", "translator"} | {"device"},
     "explain": TEXTBOOK | {"device"},
-    "translator": {"model", "recurrent", "search", "pieces", "results"},
+    "translator": {"fast", "model", "recurrent", "search", "pieces", "results"},
     "classifier": {"model", "pieces", "results"},
-    "recurrent": {"model", "pieces", "inference", "results"},
-    "model": {"pieces", "inference"},
-    "inference": {"pieces", "products"},
-    "products": set(),
+    "recurrent": {"model", "pieces", "results"},
+    "model": {"pieces"},
+    "fast": {"model", "recurrent", "pieces"},
     "search": {"pieces", "results", "strings"},
     "tokenizer": {"pieces", "results", "strings"},
-    "device": {"model", "products", "results", "strings"},
+    "device": {"model", "fast", "results", "strings"},
     "results": {"pieces", "strings", "offline_page"},
     "offline_page": {"strings"},
     "viewing": {"results"},
@@ -274,13 +274,7 @@ def test_the_rooms_stand_on_floors():
 
 
 def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
-    """But for two that name the types of what uses them: the quick ways of a model, and
-    a trace written as a page."""
     known = {name: PROJECT.known(name) - {name} for name in PROJECT.paths}
-    known["xformer.inference"].discard("xformer.model")
-    known["xformer.offline_page"] -= {
-        name for name in known if name.startswith("xformer.results")
-    }
     try:
         TopologicalSorter(known).prepare()
     except CycleError as error:
@@ -364,6 +358,16 @@ def importers(package):
 
 def test_only_one_file_knows_sentencepiece():
     assert importers("sentencepiece") == ["xformer.tokenizer"]
+
+
+def test_records_that_travel_need_numpy_only():
+    others = {
+        module.split(".")[0]
+        for name in modules("xformer.results")
+        for module in PROJECT.loading(name)
+    } - sys.stdlib_module_names
+    texts = {"babel", "typing_extensions"}  # of `strings`
+    assert others <= {"numpy", "xformer"} | texts
 
 
 def test_only_three_files_know_the_hub():

@@ -10,6 +10,7 @@ import torch
 
 from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
 from xformer.explain import attribution
+from xformer.fast import pack
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
 from xformer.parts.judging.draw import rank_correlation, ranks
@@ -95,7 +96,7 @@ def test_in_bfloat16_the_fast_way_differs_by_rounding_only(
     # slower where the CPU cannot, but right
     monkeypatch.setattr(attribution, "halves", lambda: True)
     model = classifier(review_tokenizer, norm=norm, causal=True)
-    model.pack()
+    pack(model)
     row, _ = encode(review_tokenizer, " ".join(text for _, text in reviews[:3]), 64)
     groups = attribution.word_groups(row, review_tokenizer.pieces(row))
     exact, _ = read(

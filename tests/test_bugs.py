@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from tests.conftest import random_model
 from tests.pages import laid_out, shown
 from xformer.explain.passes import UNCHANGED, Pair, trace
+from xformer.fast import pack
+from xformer.fast.networks import Quick
 from xformer.model import NORMS, Record, Trace
 from xformer.parts.bugs import ask as bugs
 from xformer.parts.bugs import draw as figures
@@ -216,7 +218,7 @@ def test_the_healthy_model_is_not_touched(tiny_model):
     before = {name: one.clone() for name, one in tiny_model.state_dict().items()}
     drawn = torch.get_rng_state()
     logits = passed(tiny_model, HEALTHY, PAIR)[0]
-    tiny_model.pack()
+    pack(tiny_model)
     patient, _ = bugs.make(tiny_model, "unmixed")
     assert torch.equal(torch.get_rng_state(), drawn), "seeds of others would not hold"
     assert patient.embedding.weight is tiny_model.embedding.weight, (
@@ -228,11 +230,8 @@ def test_the_healthy_model_is_not_touched(tiny_model):
     torch.testing.assert_close(
         passed(tiny_model, HEALTHY, PAIR)[0], logits, atol=1e-4, rtol=1e-4
     )
-    assert (
-        tiny_model.output is not None
-        and patient.output is None
-        and patient.twin is None
-    )
+    assert isinstance(tiny_model, Quick), "it is packed"
+    assert not any(isinstance(one, Quick) for one in patient.modules())
 
 
 # What gives them away

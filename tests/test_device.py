@@ -28,7 +28,7 @@ def test_a_model_answers_in_the_precision_asked_for(tiny_checkpoint, learned_pai
     ):
         with closing(Service.open(tiny_checkpoint, "cpu", precision)) as service:
             assert service.info.precision == wanted
-            assert service.model.output.quantised == (precision == "int8")
+            assert service.model.quick.product.quantised == (precision == "int8")
             for english, spanish in learned_pairs:
                 assert service.translate(english).best.text == spanish
 
@@ -38,7 +38,7 @@ def test_8_bits_are_refused_where_they_cannot_be_multiplied(tiny_model, monkeypa
         UserError, match="int8 needs an x86 processor, and the model runs on meta"
     ):
         device.prepare(tiny_model, "meta", "int8")
-    monkeypatch.setattr(device.products, "multiplies_8_bits", lambda: False)
+    monkeypatch.setattr(device.fast, "multiplies_8_bits", lambda: False)
     with pytest.raises(
         UserError, match="choose --device cpu there, or leave out --precision"
     ):

@@ -8,13 +8,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from xformer import products
+from xformer import fast
 from xformer.explain import passes
 from xformer.explain.passes import Pair
+from xformer.fast import products
+from xformer.fast.products import ROWS, USUAL, WAYS, Product
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS
-from xformer.products import ROWS, USUAL, WAYS, Product
 from xformer.results import STACKS
+from xformer.translator import start
 
 
 def numbers(*shape, seed=0):
@@ -78,13 +80,13 @@ def test_the_quickest_way_is_taken(clock, way):
     x = torch.randn(1, 32)
     product = Product(weight)
     torch.testing.assert_close(
-        product(x, step=True), F.linear(x, weight), rtol=1e-4, atol=1e-5
+        product.step(x), F.linear(x, weight), rtol=1e-4, atol=1e-5
     )
     assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(
         WAYS
     )
     before = len(multiplied)
-    product(x, step=True)
+    product.step(x)
     assert len(multiplied) == before + 1, "it is measured once"
     product(x)
     assert multiplied[-1] == (1, USUAL), "this is no step of a search"
@@ -102,7 +104,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
     seconds["halves"] = 0.1
     weight = numbers(48, 32)
     weight[3, 4] += 1e-6
-    Product(weight)(torch.randn(1, 32), step=True)
+    Product(weight).step(torch.randn(1, 32))
     assert "halves" not in {way for _, way in multiplied}
 
 
@@ -110,7 +112,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
 def test_many_rows_are_not_measured(clock):
     _, multiplied = clock
     rows = max(ROWS) + 1
-    Product(numbers(48, 32))(torch.randn(rows, 32), step=True)
+    Product(numbers(48, 32)).step(torch.randn(rows, 32))
     assert multiplied == [(rows, USUAL)]
 
 
@@ -168,9 +170,9 @@ def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(
                 vocab_size=len(tokenizer), d_model=192, n_heads=4, n_layers=2, d_ff=384
             )
         ).eval()
-        model.half().float().pack()
+        fast.pack(model.half().float())
         multiplied.clear()
-        model.step(torch.tensor([[BOS]]), model.start(torch.tensor([pair.source])))
+        start(model, torch.tensor([pair.source]))(torch.tensor([[BOS]]))
         assert {used for _, used in multiplied} == {way}
         multiplied.clear()
         found.append(passes.trace(model, tokenizer, pair, ""))
@@ -192,7 +194,7 @@ def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypat
     model = Transformer(
         Config(vocab_size=150, d_model=192, n_heads=4, n_layers=1, d_ff=384)
     ).eval()
-    model.half().float().pack()
+    fast.pack(model.half().float())
     source = torch.tensor([[5, 6, EOS]])
     target = torch.tensor([[BOS, 7]])
     used = []
@@ -210,9 +212,9 @@ def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypat
         multiplied.clear()
         return forward(*args, **kwargs)
 
-    cache = model.start(source)
-    decoder = model.stepping.decoder
+    scorer = start(model, source)
+    decoder = scorer.model.decoder
     forward = decoder.forward
-    monkeypatch.setattr(decoder, "forward", both)
-    model.step(target[:, :1], cache)
+    monkeypatch.setitem(vars(scorer.model), "decoder", both)
+    scorer(target[:, :1])
     assert used == [{USUAL}, {USUAL}] and {way for _, way in multiplied} == {other}

@@ -5,7 +5,7 @@ import platform
 
 import torch
 
-from xformer import products
+from xformer import fast
 from xformer.model import Network
 from xformer.results import Message, UserError, refusing
 
@@ -44,18 +44,15 @@ def prepare(
     multiply in 8 bits.
     """
     device = choose_device(name)
-    if precision == "int8" and not (
-        device.type == "cpu" and products.multiplies_8_bits()
-    ):
+    if precision == "int8" and not (device.type == "cpu" and fast.multiplies_8_bits()):
         raise UserError(
             f"int8 needs an x86 processor, and the model runs on {device} ({platform.machine()}); choose "
             f"--device cpu there, or leave out --precision."
         )
     if precision == "auto":
         precision = "float16" if device.type == "cuda" else "float32"
-    model.to(device, torch.float16 if precision == "float16" else torch.float32).pack(
-        precision == "int8"
-    )
+    model.to(device, torch.float16 if precision == "float16" else torch.float32)
+    fast.pack(model, quantised=precision == "int8")
     return device, precision
 
 

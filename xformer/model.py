@@ -9,8 +9,7 @@ Nothing that belongs to a request is stored on a module: a trace of the attentio
 and the key-value cache of step-by-step decoding are made by the caller and handed in,
 so that many threads can share one model.
 
-`Linear` is `nn.Linear`; what makes it, and the steps of a search, quick stands in
-`inference.py`.
+What makes a model quick stands in `fast/`, and changes nothing here.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from xformer import inference
-from xformer.inference import Linear
 from xformer.pieces import PAD
 
 NORMS = ("pre", "post")
@@ -252,6 +249,12 @@ def padding_mask(tokens: Tensor) -> Tensor:
     return (tokens != PAD)[:, None, None, :]
 
 
+def needed(mask: Tensor) -> Tensor | None:
+    """None for a mask that hides nothing: without one attention takes half of the
+    time."""
+    return None if mask.all() else mask
+
+
 def future_mask(length: int, device: torch.device | None = None) -> Tensor:
     """Mask [length, length], lower triangular: position q looks at positions 0 to q."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
@@ -348,8 +351,8 @@ class Attention(nn.Module):
         super().__init__()
         self.n_heads = config.n_heads
         self.d_model = config.d_model
-        self.in_proj = Linear(config.d_model, 3 * config.d_model)
-        self.out_proj = Linear(config.d_model, config.d_model)
+        self.in_proj = nn.Linear(config.d_model, 3 * config.d_model)
+        self.out_proj = nn.Linear(config.d_model, config.d_model)
 
     def split(self, x: Tensor) -> Tensor:
         """[B, L, n D] -> [n, B, H, L, d]"""
@@ -358,10 +361,17 @@ class Attention(nn.Module):
             batch, length, -1, self.n_heads, self.d_model // self.n_heads
         ).permute(2, 0, 3, 1, 4)
 
+    def project(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
+        """x [..., D] times these rows of the stacked projections -> [..., last -
+        first]"""
+        return F.linear(
+            x, self.in_proj.weight[first:last], self.in_proj.bias[first:last]
+        )
+
     def keys_values(self, memory: Tensor) -> Tensor:
         """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H,
         S, d]."""
-        return self.split(self.in_proj(memory, first=self.d_model))
+        return self.split(self.project(memory, first=self.d_model))
 
     def shares(self, y: Tensor) -> Tensor:
         """What each head adds to the answer: y [B, H, L, d] times its columns of W_O ->
@@ -405,7 +415,7 @@ class Attention(nn.Module):
         else:
             # [B, n Q, D]: their queries do not see each other
             shared = x.view(memory.shape[1], -1, self.d_model)
-            q = self.split(self.in_proj(shared, last=self.d_model))[0]
+            q = self.split(self.project(shared, last=self.d_model))[0]
             k, v = memory
         # The CPU's fused kernel is made for long sequences: its backward pass is slower
         # than writing the maps down.
@@ -458,8 +468,8 @@ class FeedForward(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[config.activation]
-        self.inner = Linear(config.d_model, config.d_ff)
-        self.outer = Linear(config.d_ff, config.d_model)
+        self.inner = nn.Linear(config.d_model, config.d_ff)
+        self.outer = nn.Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.outer(self.activation(self.inner(x)))
@@ -549,7 +559,7 @@ def final_norm(config: Config) -> nn.Module:
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
-class Encoder(inference.Stack):
+class Encoder(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
@@ -567,8 +577,6 @@ class Encoder(inference.Stack):
     ) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may
         go on after their `pasts`"""
-        if self.flat and not (trace or heads) and inference.usable():
-            return self.flat(x, mask, pasts)
         record = trace.encoder_self if trace else None
         for i, layer in enumerate(self.layers):
             x = layer(
@@ -581,7 +589,7 @@ class Encoder(inference.Stack):
         return self.norm(x)
 
 
-class Decoder(inference.Stack):
+class Decoder(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
@@ -605,8 +613,6 @@ class Decoder(inference.Stack):
         heads: Heads | None = None,
     ) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
-        if self.flat and not (trace or heads) and inference.usable():
-            return self.flat(x, mask, pasts, memories)
         records = (trace.decoder_self, trace.cross) if trace else (None, None)
         for i, layer in enumerate(self.layers):
             taking_part = (
@@ -711,7 +717,7 @@ class Seeded(TorchFunctionMode):
         )
 
 
-class Network(inference.Packable):
+class Network(nn.Module):
     """A model whose output shares the matrix of its embeddings (section 3.4): the base
     of all models."""
 
@@ -735,9 +741,7 @@ class Network(inference.Packable):
 
     def logits(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., V]"""
-        return self.unembed(
-            x, self.embedding.weight, getattr(self, "output_bias", None)
-        )
+        return F.linear(x, self.embedding.weight, getattr(self, "output_bias", None))
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
@@ -818,27 +822,21 @@ class Transformer(EncoderStack):
         positions: Tensor | None = None,
     ) -> Cache:
         """Encode source [B, S] once, for `step`."""
-        model = self.stepping
-        memory = inference.encode(model, source, heads, positions)
-        return Cache(
-            model.decoder.memories(memory, inference.needed(padding_mask(source))),
-            heads,
-            positions,
-        )
+        memory, mask = self.encode(source, heads=heads, positions=positions)
+        return Cache(self.decoder.memories(memory, needed(mask)), heads, positions)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last;
         the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced
         # prefix) need the future mask.
-        model = self.stepping
         steps = tokens.shape[1]
         mask = (
             None
             if steps == 1
             else future_mask(cache.length + steps, tokens.device)[cache.length :]
         )
-        x = model.embedding(tokens, offset=cache.length, positions=cache.positions)
+        x = self.embedding(tokens, offset=cache.length, positions=cache.positions)
         cache.length += steps
-        x = model.decoder(x, mask, cache.memories, cache.pasts, heads=cache.heads)
-        return model.logits(x[:, -1])
+        x = self.decoder(x, mask, cache.memories, cache.pasts, heads=cache.heads)
+        return self.logits(x[:, -1])

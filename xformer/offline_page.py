@@ -3,7 +3,6 @@ from outside; and show it."""
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import sys
@@ -13,12 +12,9 @@ from html import escape
 from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
+from typing import Any
 
 from xformer.strings import ASSETS, Language
-
-if TYPE_CHECKING:  # a trace writes itself as a page, so this module cannot import it
-    from xformer.results import Head, Maps, Trace
 
 TEXTS = (
     "html_title",
@@ -53,50 +49,17 @@ TEXTS = (
     "grid_rule",
     "attention_note",
 )
-# of models that are not known to translate
-OTHERS = {"html_title": "html_title_any", "cross": "html_cross"}
 
 
-def page(
-    trace: Trace, start: Head, stacks: Mapping[str, Maps], language: Language
-) -> str:
+def page(data: Mapping[str, Any], texts: Mapping[str, str], language: Language) -> str:
     """Fill the template assets/explain.html with the numbers of a pass and with texts.
 
-    start: the head on which the page opens, or the nearest that there is in its stack.
-    stacks: the attention by stack.
+    data: as `results.Trace` describes itself. texts: the keys of texts that stand in
+    place of others.
     """
-    layers, heads = stacks[start.stack].probabilities.shape[:2]
-    row = "row_target_late" if trace.asks_late else "row_target"
-    origin = trace.origin
-    # exact, and quickly written and read
     data = {
-        "source": trace.source,
-        "target": trace.target,
-        "predicted": trace.predicted,
-        "text": trace.text,
-        "model": origin.info.line(language) if origin else "",
-        # rows named by the piece that was given
-        "given": sorted(map(str, origin.given)) if origin else [],
-        "late": trace.asks_late,
-        "texts": {
-            key: language.texts[OTHERS.get(key, key) if origin is None else key]
-            for key in TEXTS
-        }
-        | {"row_target": language.texts[row]},
-        "start": {
-            "stack": start.stack,
-            "layer": min(start.layer, layers) - 1,
-            "head": min(start.head, heads) - 1,
-        },
-        **{
-            name: {
-                "shape": maps.probabilities.shape,
-                "data": base64.b64encode(
-                    maps.probabilities.astype("<f4").tobytes()
-                ).decode("ascii"),
-            }
-            for name, maps in stacks.items()
-        },
+        **data,
+        "texts": {key: language.texts[texts.get(key, key)] for key in TEXTS},
     }
     template, *modules = (
         (ASSETS / name).read_text(encoding="utf-8")

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from xformer.inference import Linear
 from xformer.model import Config, Heads, Network, Record, Trace, dropout
 from xformer.pieces import PAD
 
@@ -68,8 +67,8 @@ class GRU(nn.Module):
         super().__init__()
         self.states = states
         # rows of r, z, n
-        self.of_input = Linear(width, 3 * states)
-        self.of_state = Linear(states, 3 * states)
+        self.of_input = nn.Linear(width, 3 * states)
+        self.of_state = nn.Linear(states, 3 * states)
 
     def step(self, projected: Tensor, state: Tensor) -> Tensor:
         """of_input(x) [..., 3 H] and the state [..., H] -> the next state [..., H]"""
@@ -134,10 +133,10 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
-        self.of_query = Linear(config.d_model, config.d_model)
-        self.of_key = Linear(config.d_model, config.d_model)
+        self.of_query = nn.Linear(config.d_model, config.d_model)
+        self.of_key = nn.Linear(config.d_model, config.d_model)
         # its bias is the same for all keys, so softmax takes it out
-        self.weight = Linear(config.d_model, 1)
+        self.weight = nn.Linear(config.d_model, 1)
 
     def forward(
         self, query: Tensor, keys: Tensor, memory: Tensor, mask: Tensor
@@ -187,7 +186,7 @@ class RecurrentTranslator(Network):
         self.embedding = nn.Embedding(config.vocab_size, width)
         self.encoder = RecurrentEncoder(config)
         self.first_states = nn.ModuleList(
-            Linear(width, width) for _ in range(config.n_layers)
+            nn.Linear(width, width) for _ in range(config.n_layers)
         )
         self.attention = (
             AdditiveAttention(config) if config.attention == "additive" else None
@@ -195,7 +194,7 @@ class RecurrentTranslator(Network):
         self.layers = nn.ModuleList(
             GRU(width if i else 2 * width, width) for i in range(config.n_layers)
         )
-        self.readout = Linear(3 * width, width)
+        self.readout = nn.Linear(3 * width, width)
         self.initialise()
 
     def encode(self, source: Tensor) -> State:
@@ -274,15 +273,14 @@ class RecurrentTranslator(Network):
     ) -> State:
         """Encode source [B, S] once, for `step`. Raises ValueError as a pass does."""
         refuse(heads, positions)
-        return self.stepping.encode(source)
+        return self.encode(source)
 
     def step(self, tokens: Tensor, cache: State) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last"""
-        model = self.stepping
-        x = model.embed(tokens)
+        x = self.embed(tokens)
         for i in range(x.shape[1]):
-            read = model.advance(x[:, i], cache)
-        return model.logits(read)
+            read = self.advance(x[:, i], cache)
+        return self.logits(read)
 
 
 def refuse(heads: Heads | None, positions: Tensor | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from xformer import fast
 from xformer.model import Heads, Transformer
 from xformer.pieces import EOS, PAD
 from xformer.recurrent import RecurrentTranslator
@@ -33,7 +34,7 @@ class CachedScorer:
 
     def __init__(self, model: Translator, cache: Any) -> None:
         """cache: the result of `model.start`."""
-        self.model = model
+        self.model = fast.stepping(model)
         self.cache = cache
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -41,6 +42,17 @@ class CachedScorer:
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
         self.cache.select(hypotheses, sentences)
+
+
+def start(
+    model: Translator,
+    source: Tensor,
+    heads: Heads | None = None,
+    positions: Tensor | None = None,
+) -> CachedScorer:
+    """Encode source [B, S] with the quickest network of the model that there is."""
+    cache = fast.stepping(model).start(source, heads, positions)
+    return CachedScorer(model, cache)
 
 
 def target_limit(source_length: int, max_length: int) -> int:
@@ -61,7 +73,7 @@ def grow_tree(
     dropped: see `search.grow`."""
     device = next(model.parameters()).device
     limit = max_length or target_limit(len(source) + 1, model.config.max_length)
-    scorer = CachedScorer(model, model.start(pad([[*source, EOS]], device)))
+    scorer = start(model, pad([[*source, EOS]], device))
     return grow(scorer, limit, options, prefix, device)
 
 
@@ -115,10 +127,9 @@ def translating(
     size = max(1, batch_rows // width)
     for first in range(0, len(order), size):
         chunk = order[first : first + size]
-        cache = model.start(
-            pad([[*sources[i], EOS] for i in chunk], device), heads, positions
+        scorer = start(
+            model, pad([[*sources[i], EOS] for i in chunk], device), heads, positions
         )
-        scorer = CachedScorer(model, cache)
         results = yield from searching(
             scorer,
             [max_lengths[i] for i in chunk],

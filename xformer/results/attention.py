@@ -1,5 +1,6 @@
 """The attention maps of one pass."""
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 from html import escape
 from itertools import count
@@ -12,6 +13,9 @@ from xformer.results.models import SIDES, STACKS, Head, ModelInfo
 from xformer.strings import ENGLISH, Language
 
 __all__ = ["AdditiveWalk", "Maps", "Origin", "Trace"]
+
+# texts of models that are not known to translate, in place of others
+OF_UNKNOWN = {"html_title": "html_title_any", "cross": "html_cross"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +125,36 @@ class Trace:
 
         head: the one on which it opens, with the errors of `opening`.
         """
-        return offline_page.page(
-            self,
-            self.opening(head),
-            {stack: self.of(stack) for stack in STACKS},
-            language,
-        )
+        start = self.opening(head)
+        stacks = {stack: self.of(stack).probabilities for stack in STACKS}
+        layers, heads = stacks[start.stack].shape[:2]
+        data = {
+            "source": self.source,
+            "target": self.target,
+            "predicted": self.predicted,
+            "text": self.text,
+            "model": self.origin.info.line(language) if self.origin else "",
+            # rows named by the piece that was given
+            "given": sorted(map(str, self.origin.given)) if self.origin else [],
+            "late": self.asks_late,
+            "start": {
+                "stack": start.stack,
+                "layer": min(start.layer, layers) - 1,
+                "head": min(start.head, heads) - 1,
+            },
+            # exact, and quickly written and read
+            **{
+                stack: {
+                    "shape": numbers.shape,
+                    "data": b64encode(numbers.astype("<f4").tobytes()).decode("ascii"),
+                }
+                for stack, numbers in stacks.items()
+            },
+        }
+        texts = {} if self.origin else OF_UNKNOWN
+        if self.asks_late:
+            texts = {**texts, "row_target": "row_target_late"}
+        return offline_page.page(data, texts, language)
 
     def _repr_html_(self) -> str:
         """The page in a frame: how a notebook shows a trace that a cell ends with."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.model import Attention, Config, Residual, Transformer, dropout
@@ -62,7 +63,7 @@ class Untied(Transformer):
         nn.init.normal_(self.apart, std=config.d_model**-0.5)
 
     def logits(self, x: Tensor) -> Tensor:
-        return self.unembed(x, self.apart)
+        return F.linear(x, self.apart)
 
 
 def _become(modules: Iterable[nn.Module], kind: type[nn.Module]) -> None:

@@ -5,9 +5,7 @@ Axes as in `model.py`. Nothing is stored on the healthy model: a patient is hand
 mistake with each pass, or is a model of its own that shares the weights.
 """
 
-from copy import deepcopy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +22,7 @@ from xformer.explain.passes import (
     trace,
 )
 from xformer.explain.weighing import WholePrefix, over_queries, scaled_after, weighed
+from xformer.fast import plain
 from xformer.model import Attention, Heads, Record, Transformer, Weigh, scores
 from xformer.model import Trace as Recording
 from xformer.results import (
@@ -76,15 +75,7 @@ def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
 def _unmixed(model: Transformer) -> Transformer:
     """A copy that shares all weights but W_O, which is the identity: the heads' answers
     stay side by side."""
-    packed = [
-        model.output,
-        model.twin,
-        *(getattr(one, "products", None) for one in model.modules()),
-    ]
-    shared: dict[int, Any] = {
-        id(one): one for one in (*model.parameters(), *model.buffers())
-    }
-    patient = deepcopy(model, {**shared, **{id(one): None for one in packed}})
+    patient = plain(model)
     for module in patient.modules():
         if isinstance(module, Attention):
             own = module.out_proj

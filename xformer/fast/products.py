@@ -61,7 +61,7 @@ def columns(weight: Tensor, bias: Tensor | None) -> Multiply:
 def packed(weight: Tensor, bias: Tensor | None) -> Multiply:
     """W in the layout that oneDNN likes best."""
     laid_out = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
-    return lambda x: torch.ops.mkldnn._linear_pointwise(
+    return lambda x: torch.ops.mkldnn._linear_pointwise.default(
         x, laid_out, bias, "none", [], ""
     )
 
@@ -74,7 +74,7 @@ def halves(weight: Tensor, bias: Tensor | None) -> Multiply:
     checkpoint.
     """
     kept = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-    return lambda x: torch.ops.quantized.linear_dynamic_fp16(x, kept)
+    return lambda x: torch.ops.quantized.linear_dynamic_fp16.default(x, kept)
 
 
 def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
@@ -96,7 +96,7 @@ def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
     # Without instructions for 8-bit products (VNNI) sums of two would leave 16 bits, if
     # x had all of its 8.
     reduced = not getattr(torch.cpu, "_is_vnni_supported", lambda: False)()
-    return lambda x: torch.ops.quantized.linear_dynamic(x, prepared, reduced)
+    return lambda x: torch.ops.quantized.linear_dynamic.default(x, prepared, reduced)
 
 
 def multiplies_8_bits() -> bool:
@@ -170,12 +170,16 @@ class Product:
         self._by_rows: dict[int, Multiply] = {}  # of x
         self._by_way: dict[str, Multiply] = {}
 
-    def __call__(self, x: Tensor, step: bool = False) -> Tensor:
-        """x [..., in] -> [..., out]; step: of a search, by the way that is measured to
-        be the quickest"""
-        rows = x.numel() // x.shape[-1] if step else MANY
+    def __call__(self, x: Tensor) -> Tensor:
+        """x [..., in] -> [..., out]"""
         with undisturbed():
-            return (self._by_rows.get(rows) or self._choose(rows))(x)
+            return (self._by_rows.get(MANY) or self._choose(MANY))(x)
+
+    def step(self, x: Tensor) -> Tensor:
+        """x [..., in] -> [..., out] in a step of a search, by the way that is measured
+        to be the quickest; called when it is `undisturbed`."""
+        rows = x.numel() // x.shape[-1]
+        return (self._by_rows.get(rows) or self._choose(rows))(x)
 
     def _choose(self, rows: int) -> Multiply:
         measured = next((ROWS[most] for most in ROWS if rows <= most), None)
