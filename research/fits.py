@@ -294,7 +294,7 @@ def fit_quality(
     said = np.zeros((2, len(x)))
     for name in sets:
         left = names == name
-        weights, others = quality.fit_registers(x[~left], names[~left], good[~left])
+        weights, others = quality.fit_registers(x[~left], [*names[~left]], good[~left])
         said[:, left] = quality.between(weights, [*others.values()], x[left])
     drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said[0]
     groups = {
@@ -304,7 +304,7 @@ def fit_quality(
             for i, first in enumerate(BANDS, 1)
         },
     }
-    weights, registers = quality.fit_registers(x, names, good)
+    weights, registers = quality.fit_registers(x, [*names], good)
     return {
         "weights": weights.round(4).tolist(),
         "registers": {name: round(added, 4) for name, added in registers.items()},

@@ -286,7 +286,7 @@ def test_a_set_is_tested_by_a_fit_to_the_others_alone(running, monkeypatch):
         lambda x, names, good: (
             np.zeros(x.shape[1]),
             {
-                name: float(good[names == name].mean())
+                name: float(good[np.array(names) == name].mean())
                 for name in [*dict.fromkeys(names)]
             },
         ),
