@@ -29,7 +29,6 @@ from xformer.training.data.corpora import Pair, key, read_marked_pairs
 # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 NEAR = (36.0, 5.0)
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces with which a group of tested sentences begins
-PARTS = 10  # of cross-validation
 RESAMPLES = 1_000  # of the calibration error that chance alone makes
 MOST_COMPARED = 2_000  # pairs, seen and unseen
 # pieces of a source, </s> left out, with which a bucket may begin
@@ -172,13 +171,20 @@ def fit_guesses(
 
 
 def _nearest(
-    service: Service, pairs: Sequence[Pair], options: Options
+    service: Service,
+    pairs: Sequence[Pair],
+    options: Options,
+    most: int | None = None,
 ) -> tuple[list[Translation], np.ndarray]:
-    """Translate each of N sentences once; return that, and the chrF (N,) to the nearest
-    of its references."""
+    """Translate each of N sentences once, at most so many, drawn at random; return
+    that, and the chrF (N,) to the nearest of its references."""
     references: dict[str, list[str]] = {}
     for source, reference in evaluation.as_read(service, pairs):
         references.setdefault(source, []).append(reference)
+    if most is not None:
+        drawn = [*references]
+        random.Random(7).shuffle(drawn)
+        references = {source: references[source] for source in drawn[:most]}
     translations = evaluation.translated(service, [*references], options)
     chrf = sacrebleu.CHRF()
     return translations, np.array(
@@ -247,17 +253,25 @@ def score_memory(
 
 
 def fit_quality(
-    service: Service, sets: Mapping[str, Sequence[Pair]], options: Options
+    service: Service,
+    sets: Mapping[str, Sequence[Pair]],
+    options: Options,
+    most: int | None = None,
 ) -> dict[str, Any]:
-    """Fit on held-out sets how far a translation can be trusted; test it on each tenth
-    by a fit to the other nine.
+    """Fit on sets, each a register, how far a translation can be trusted; test it on
+    each of them by a fit to the others, which has seen nothing of its kind.
 
-    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or
-    more, a and b of NEAR, a proxy: docs/RESULTS.md. Returns weights and search, and by
-    set and length how many sentences, which share (0 to 1) is good, what was said, the
-    expected calibration error of ten bins (Guo et al. 2017), and "by chance" what this
-    stays below in 95 of a hundred draws in which each is good as often as was said.
+    most: sentences of a set, drawn at random. One is good whose chrF to the nearest
+    reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
+    docs/RESULTS.md. Returns weights, what each register adds, and search, and by
+    set and length how many sentences, which share (0 to 1) is good, the "least" and
+    the "most" that were said, the calibration "error" of such ranges, "by chance" what
+    this stays below in 95 of a hundred draws in which each is good as often as the
+    least that was said, and in which share of pairs a good one is "ranked" before a bad
+    one. Raises ValueError where there is one set.
     """
+    if len(sets) < 2:
+        raise ValueError("one set is too few: it is tested by a fit to others")
     names, lengths, chrf, x = (
         np.array(column)
         for column in zip(
@@ -269,31 +283,31 @@ def fit_quality(
                     quality.features(len(one.source_tokens), one.best),
                 )
                 for name, pairs in sets.items()
-                for one, score in zip(*_nearest(service, pairs, options), strict=True)
+                for one, score in zip(
+                    *_nearest(service, pairs, options, most), strict=True
+                )
             ),
             strict=True,
         )
     )
-    if len(names) < 2:
-        raise ValueError("one sentence is too few: it is tested by a fit to others")
     good = chrf >= NEAR[0] + NEAR[1] * np.log(lengths)
-    parts = np.arange(len(x)) % PARTS
-    said = np.zeros(len(x))
-    for part in range(PARTS):
-        said[parts == part] = quality.estimate(
-            quality.fit(x[parts != part], good[parts != part]), x[parts == part]
-        )
-    drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said
+    said = np.zeros((2, len(x)))
+    for name in sets:
+        left = names == name
+        weights, others = quality.fit_registers(x[~left], [*names[~left]], good[~left])
+        said[:, left] = quality.between(weights, [*others.values()], x[left])
+    drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said[0]
     groups = {
-        "all": lengths >= 0,
         **{name: names == name for name in sets},
         **{
             f"from {first} pieces": np.digitize(lengths, BANDS) == i
             for i, first in enumerate(BANDS, 1)
         },
     }
+    weights, registers = quality.fit_registers(x, [*names], good)
     return {
-        "weights": quality.fit(x, good).round(4).tolist(),
+        "weights": weights.round(4).tolist(),
+        "registers": {name: round(added, 4) for name, added in registers.items()},
         "search": [options.beam, options.length_penalty],
         "near": list(NEAR),
         "identity": service.info.identity,
@@ -301,11 +315,13 @@ def fit_quality(
             name: {
                 "sentences": int(of.sum()),
                 "good": round(float(good[of].mean()), 3),
-                "said": round(float(said[of].mean()), 3),
-                "error": round(float(_apart(said[of], good[of])), 3),
+                "least": round(float(said[0, of].mean()), 3),
+                "most": round(float(said[1, of].mean()), 3),
+                "error": round(float(_outside(said[:, of], good[of])), 3),
                 "by chance": round(
-                    float(np.quantile(_apart(said[of], drawn[:, of]), 0.95)), 3
+                    float(np.quantile(_outside(said[:, of], drawn[:, of]), 0.95)), 3
                 ),
+                "ranked": round(_ranked(said.mean(0)[of], good[of]), 3),
             }
             for name, of in groups.items()
             if of.any()
@@ -313,11 +329,20 @@ def fit_quality(
     }
 
 
-def _apart(said: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Mean distance in ten bins of what was said (N,) from what was good (…, N): ->
-    (…)."""
-    bins = np.eye(10)[np.minimum((10 * said).astype(int), 9)]
-    return abs((said - good) @ bins).sum(-1) / len(said)
+def _outside(said: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Mean distance in ten bins, by the middle of the range, of what was good (…, N)
+    from the range that was said (2, N): -> (…)."""
+    bins = np.eye(10)[np.minimum((10 * said.mean(0)).astype(int), 9)]
+    least, most = said @ bins
+    found = good @ bins
+    return np.maximum(0, np.maximum(least - found, found - most)).sum(-1) / len(bins)
+
+
+def _ranked(said: np.ndarray, good: np.ndarray) -> float:
+    """In which share of pairs, of a good and a bad one, more was said of the good one;
+    equal ones count half."""
+    apart = np.sign(said[good][:, None] - said[~good])
+    return float((1 + apart).mean() / 2) if apart.size else 1.0
 
 
 # Poolings

@@ -61,11 +61,19 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         memory,
         "how much likelier pairs are that it learned from than those it never saw",
     )
-    of_pairs(
+    q = of_pairs(
         kinds,
         quality,
         "how far a translation can be trusted, as page and API say it",
         nargs="+",
+    )
+    q.add_argument(
+        "--limit",
+        type=int,
+        action=Within,
+        least=2,
+        metavar="N",
+        help="sentences of each file, drawn at random (default all)",
     )
 
     q = add_part(
@@ -159,19 +167,20 @@ def memory(args: argparse.Namespace) -> None:
 
 
 def quality(args: argparse.Namespace) -> None:
-    """Fit to held-out pairs, by log-probabilities, pieces and length, how many
-    translations like one say what was meant; each tenth of them tests a fit to the
-    other nine."""
+    """Fit to files of pairs, each of another kind of text, by log-probabilities, pieces
+    and length, how many translations like one say what was meant; each file tests a fit
+    to the others."""
     from research import fits
 
     options = search_options(args, alternatives=0)
     sets = {set_name(file): read_pairs(file) for file in args.pairs}
     service = opened(args, args.precision)
     with plainly():
-        found = fits.fit_quality(service, sets, options)
+        found = fits.fit_quality(service, sets, options, args.limit)
+    tested = found["tested"]
     rows = [
-        ("tested on", *found["tested"]["all"]),
-        *((name, *row.values()) for name, row in found["tested"].items()),
+        ("tested on", *next(iter(tested.values()))),
+        *((name, *row.values()) for name, row in tested.items()),
     ]
     lines = [
         "".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows

@@ -227,20 +227,20 @@ def test_the_command_fits_tests_and_keeps(
     kept = json.loads((folder / "metrics.json").read_text())["quality"]
     assert kept == {key: found[key] for key in kept} and kept["search"] == [5, 1.0]
     tested = kept["tested"]
+    assert [tested[name]["good"] for name in ("known", "wrong")] == [1, 0]
     assert (
-        tested["all"]["sentences"],
-        tested["known"]["good"],
-        tested["wrong"]["good"],
-    ) == (12, 1, 0)
-    assert tested["known"]["said"] > tested["wrong"]["said"]
-    assert (
-        sum(
-            group["sentences"]
-            for name, group in tested.items()
-            if name.startswith("from ")
-        )
-        == 12
-    )
+        tested["known"]["least"] == tested["known"]["most"] < 0.1
+        and tested["wrong"]["least"] == tested["wrong"]["most"] > 0.9
+    ), "each is told by a fit to the other"
+    assert min(tested[name]["error"] for name in ("known", "wrong")) > 0.9
+    by_length = [tested[name] for name in tested if name.startswith("from ")]
+    assert sum(group["sentences"] for group in by_length) == 12
+    assert [*kept["registers"]] == ["known", "wrong"]
+    assert kept["registers"]["known"] > kept["registers"]["wrong"]
+    few = ["evaluate", "quality", "--pairs", *pairs_files, "--limit", "2", "--json"]
+    assert main([*few, *argv]) == 0
+    drawn = json.loads(capsys.readouterr().out)["tested"]
+    assert [drawn[name]["sentences"] for name in ("known", "wrong")] == [2, 2]
     assert main(["evaluate", "quality", "--pairs", *pairs_files, *argv]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == [
@@ -248,57 +248,87 @@ def test_the_command_fits_tests_and_keeps(
         "on",
         "sentences",
         "good",
-        "said",
+        "least",
+        "most",
         "error",
         "by",
         "chance",
+        "ranked",
     ]
-    assert lines[2].startswith("known")
+    assert lines[1].startswith("known")
     assert lines[-1].startswith("beam 5, checkpoint copy ")
 
     assert xformer(["translate", "The cat sleeps.", "--quality", *argv]) == 0
     sure, translation = capsys.readouterr().out.rstrip("\n").split("\t")
-    assert 0.5 < float(sure) <= 1 and translation == "El gato duerme."
+    low, high = map(float, sure.split(" to "))
+    assert 0 < low < 0.5 < high <= 1 and translation == "El gato duerme."
     assert xformer(["translate", "The cat sleeps.", "--quality", "--json", *argv]) == 0
     assert json.loads(capsys.readouterr().out)["quality"] == pytest.approx(
-        float(sure), abs=0.005
+        [low, high], abs=0.005
     )
     assert xformer(["translate", "¿Dónde está el coche rojo?", "--quality", *argv]) == 0
     assert capsys.readouterr().out.startswith("unknown\t")
 
 
-def test_a_sentence_is_tested_by_a_fit_that_has_not_seen_it(running, monkeypatch):
-    """Two of six are good, and of each is said which share of the other five is: of the
-    good 1 of 5, else 2 of 5."""
-    with pytest.raises(ValueError, match="one sentence is too few"):
-        fits.fit_quality(running, {"one": PAIRS[:1]}, Options(n_best=5))
+def test_a_set_is_tested_by_a_fit_to_the_others_alone(running, monkeypatch):
+    """Of three sets none, half and all are good; what a fit to the other two says of
+    each leaves it out."""
+    with pytest.raises(ValueError, match="one set is too few"):
+        fits.fit_quality(running, {"one": PAIRS[:4]}, Options(n_best=5))
     nearest = fits._nearest
+    chrf = iter([[0] * 4, [0, 100, 0, 100], [100] * 4])
     monkeypatch.setattr(
-        fits,
-        "_nearest",
-        lambda *given: (nearest(*given)[0], 100 * np.array([0, 0, 0, 1, 1, 0])),
+        fits, "_nearest", lambda *given: (nearest(*given)[0], np.array(next(chrf)))
     )
-    monkeypatch.setattr(fits.quality, "fit", lambda x, good: good[:, None].mean(0))
     monkeypatch.setattr(
-        fits.quality, "estimate", lambda weights, x: weights.repeat(len(x))
+        fits.quality,
+        "fit_registers",
+        lambda x, names, good: (
+            np.zeros(x.shape[1]),
+            {
+                name: float(good[np.array(names) == name].mean())
+                for name in [*dict.fromkeys(names)]
+            },
+        ),
     )
-    found = fits.fit_quality(running, {"six": PAIRS[:6]}, Options(n_best=5))
-    assert found["weights"] == [0.3333], "what ships has seen all"
-    tested = found["tested"]["six"]
-    assert {**tested, "by chance": 0} == {
-        "sentences": 6,
-        "good": 0.333,
-        "said": 0.333,
-        "error": 0.533,
-        "by chance": 0,
+    monkeypatch.setattr(
+        fits.quality,
+        "between",
+        lambda weights, added, x: np.array([[min(added)], [max(added)]]).repeat(
+            len(x), axis=1
+        ),
+    )
+    sets = {"none": PAIRS[:4], "half": PAIRS[4:8], "all": PAIRS[:4]}
+    found = fits.fit_quality(running, sets, Options(n_best=5))
+    assert found["registers"] == {"none": 0, "half": 0.5, "all": 1}, (
+        "it ships a fit to all"
+    )
+    rows = {
+        name: [found["tested"][name][key] for key in ("good", "least", "most", "error")]
+        for name in sets
     }
-    # Two draws of 0.2 and four of 0.4 are (0.6 + 1.6) / 6 off or more in 91 of a
-    # thousand, more than that in 36.
-    assert tested["by chance"] == 0.367
+    assert rows == {
+        "none": [0, 0.5, 1, 0.5],
+        "half": [0.5, 0, 1, 0],
+        "all": [1, 0, 0.5, 0.5],
+    }
+    # none of four draws of a half is good in 6 of a hundred: the range is missed by 0.5
+    assert found["tested"]["none"]["by chance"] == 0.5
+    assert [found["tested"][name]["ranked"] for name in sets] == [1, 0.5, 1], (
+        "all are said the same of"
+    )
 
 
-def test_the_calibration_error_is_the_mean_distance_in_ten_bins():
-    said = np.array([0.05, 0.75, 0.75])
-    off = fits._apart(said, np.array([[0, 1, 0], [1, 1, 1]]))
-    assert off == pytest.approx([(0.05 + 0.5) / 3, (0.95 + 0.5) / 3])
-    assert fits._apart(np.array([1.0]), np.array([True])) == 0
+def test_the_error_of_a_range_is_the_mean_distance_outside_it_in_ten_bins():
+    said = np.array([[0.0, 0.6, 0.6], [0.1, 0.8, 0.9]])
+    off = fits._outside(said, np.array([[0, 1, 0], [1, 1, 1]]))
+    # bins of 1 and of 2 sentences: 0.5 of 0.6 to 0.85, then all of each
+    assert off == pytest.approx([0.2 / 3, (0.9 + 0.3) / 3])
+    assert fits._outside(np.ones((2, 1)), np.array([True])) == 0
+
+
+def test_ranked_counts_pairs_of_a_good_and_a_bad_one_and_ties_half():
+    said = np.array([0.9, 0.5, 0.5, 0.1])
+    assert fits._ranked(said, np.array([True, True, False, False])) == 3.5 / 4
+    assert fits._ranked(said, np.array([False, False, True, True])) == 0.5 / 4
+    assert fits._ranked(said[:2], np.array([True, True])) == 1

@@ -37,7 +37,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--quality",
         action="store_true",
-        help="say first which share (0 to 1) of translations like it say what was meant, or “unknown”",
+        help="say first which share (0 to 1) of translations like it say what was meant, at least and at most "
+        "by the kind of text, or “unknown”",
     )
 
 
@@ -62,7 +63,11 @@ def run(args: argparse.Namespace) -> int:
         lambda found: "\t".join(
             [
                 *(
-                    ["unknown" if found.quality is None else f"{found.quality:.2f}"]
+                    [
+                        "unknown"
+                        if found.quality is None
+                        else "{:.2f} to {:.2f}".format(*found.quality)
+                    ]
                     if args.quality
                     else []
                 ),

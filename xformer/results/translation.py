@@ -49,8 +49,9 @@ class Translation:
     max_length: int | None
     # pieces of `source` in the model's vocabulary, without </s>
     source_tokens: tuple[int, ...]
-    # of translations like it, the share that say what was meant; None: not known
-    quality: float | None = None
+    # of translations like it, the share that say what was meant: in the register where
+    # fewest do, and where most do; None: not known
+    quality: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not self.n_best:

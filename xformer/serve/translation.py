@@ -495,7 +495,7 @@ class Service(ModelService[Translator], TranslationService):
 
     def _quality(
         self, source: Prepared, best: Candidate, options: Options
-    ) -> float | None:
+    ) -> tuple[float, float] | None:
         """Reckon how far a translation can be trusted, as `research evaluate quality
         --save` fitted it; None if it did not, for another search, and for what it saw
         none of: foreign texts, rare signs, translations cut off or in loops."""
@@ -509,15 +509,19 @@ class Service(ModelService[Translator], TranslationService):
         ):
             return None
 
-        def reckon(found: dict[str, Any]) -> float | None:
+        def reckon(found: dict[str, Any]) -> tuple[float, float] | None:
             fitted = found["quality"]
             search = [self.info.identity, options.beam, options.length_penalty]
             if [fitted["identity"], *fitted["search"]] != search:
                 return None
-            share = quality.estimate(
-                fitted["weights"], quality.features(len(pieces), best)
+            shares = quality.between(
+                fitted["weights"],
+                [*dict(fitted["registers"]).values()],
+                quality.features(len(pieces), best),
             )
-            return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
+            # nothing is certain
+            least, most = np.clip(shares, 0.01, 0.99).round(3).tolist()
+            return least, most
 
         return self.measured(reckon, None)
 

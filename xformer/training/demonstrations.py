@@ -42,6 +42,7 @@ class Demonstration:
     texts: tuple[str, ...]
     words: tuple[str, ...]
     least: float  # of what is measured, for it to be shown
+    fails: bool = False  # with the weights that ship, and the page says so
 
 
 @dataclass(frozen=True)
