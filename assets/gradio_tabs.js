@@ -74,7 +74,8 @@ export function bring(tab) {
   return coming.get(tab);
 }
 
-// Brings a tab that is open, as often as a visitor tries; -> whether it is there: false where another is opened instead.
+// Brings a tab that is open, as often as a visitor tries; -> whether it is there: false where another is opened
+// instead.
 export async function brought(tab) {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
-// What the page waits for, and how it says so. Until a picture is there, its frame stands in its place (`framed`, declared
-// with the picture; xformer/ui/frames.py); a picture that is drawn anew is greyed meanwhile. After half a second the page
-// says what is computed, after two how far it is, where that is told.
+// What the page waits for, and how it says so. Until a picture is there, its frame stands in its place (`framed`,
+// declared with the picture; xformer/ui/frames.py); a picture that is drawn anew is greyed meanwhile. After half a
+// second the page says what is computed, after two how far it is, where that is told.
 import {state, whenSettled} from './state.js';
 
 const GREY = 300, WORDS = 500, FAR = 2000;  // milliseconds after which a picture is greyed, and something is said
@@ -24,16 +24,16 @@ export function follow(known) {
   look();
 }
 
-// Notes that something is asked. number: of the request; name: what the tests call it; outputs: the ids of the components
-// that its answer may set.
+// Notes that something is asked. number: of the request; name: what the tests call it; outputs: the ids of the
+// components that its answer may set.
 export function begin(number, name, outputs = []) {
   state.waiting.requests.set(number, name);
   asked.set(number, {since: performance.now(), ids: new Set(outputs), far: ''});
   look();
 }
 
-// Notes what an answer has drawn; a component that it leaves alone may be drawn by the next step. A line of text may have
-// nothing to say.
+// Notes what an answer has drawn; a component that it leaves alone may be drawn by the next step. A line of text may
+// have nothing to say.
 export function drawn(number, outputs, data) {
   outputs.forEach((id, i) => {
     const output = data[i], isUpdate = output?.__type__ === 'update';
