@@ -422,7 +422,7 @@ def begin(
             )
         )
     with Seeded(0):
-        fresh = type(model)(model.config).to(model.embedding.weight.device).eval()
+        fresh = Transformer(model.config).to(model.embedding.weight.device).eval()
     then, now = (
         (one.encoder if head.stack == "encoder_self" else one.decoder).layers[
             head.layer - 1
