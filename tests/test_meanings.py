@@ -160,7 +160,7 @@ def test_the_sentence_itself_is_no_neighbour(running):
     [
         (
             "en-es",
-            ("luz", "ligera"),
+            ("vio", "sierra"),
             ["The bank of the river is green.", "The bank lends us money."],
         ),
         (
