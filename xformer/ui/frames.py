@@ -11,6 +11,7 @@ import gradio as gr
 
 from xformer.figures.templates import fill
 from xformer.strings import Language
+from xformer.ui.server.gradio_private import number_of
 
 KINDS = ("chart", "map", "rows", "text")
 # The forms of what is declared by its class alone.
@@ -34,7 +35,7 @@ def give(block: gr.blocks.BlockContext, name: str) -> None:
         if isinstance(one, gr.HTML) and form and not one.value and not one.label:
             named = (*one.elem_classes, "framed", f"frame-{form}")
             one.elem_classes = [*dict.fromkeys(named)]
-            one.elem_id = f"frame-{one._id}"
+            one.elem_id = f"frame-{number_of(one)}"
             one.label = name
 
 

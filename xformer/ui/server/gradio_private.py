@@ -589,6 +589,11 @@ class Job(NamedTuple):
     address: str = ""  # of its client
 
 
+def number_of(component: gr.blocks.Block) -> int:
+    """Return the number by which the page's scripts are told of a component."""
+    return int(component._id)
+
+
 def stay(demo: gr.Blocks) -> None:
     """Serve until a signal ends it; called in the main thread."""
     server: Any = demo.server
