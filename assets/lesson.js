@@ -135,10 +135,11 @@ export default function start({element, props, trigger, watch}) {
       const {answer, right} = value.reply, text = new URLSearchParams(location.search).get('text');
       if (answer === undefined) return;
       if (right === false) wrong += 1;
-      const solution = inside('.reply .solution'), found = inside('.reply .found') ?? reply;
+      const solution = inside('.reply .solution'), verdict = [...reply.querySelectorAll('b, .found')];
       if (solution) solution.open = wrong > 1;
       reply.scrollIntoView({block: 'nearest'});  // on a phone the panel is a low sheet
-      note(at, right, {answer, said: found.textContent, text});
+      const said = (verdict.length ? verdict : [reply]).map(one => one.textContent).join(' ');
+      note(at, right, {answer, said, text});
     } else draw(value);
   }
 

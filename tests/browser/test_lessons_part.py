@@ -162,7 +162,7 @@ def attempts(page, kind):
     else:
         yield  # the head that stands on the page
         layer, head = re.search(
-            r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()
+            r"(\d+)\D+(\d+)", panel(page).locator(".reply .found").text_content()
         ).groups()
         choose_map(page, layer, head)
         expect(page.locator(".view .title")).to_have_text(

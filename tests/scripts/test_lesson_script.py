@@ -102,6 +102,7 @@ def test_the_first_answer_stands_in_the_summary_beside_the_last(panel, reply):
     expect(step.locator("[data-step='2']")).to_contain_text(
         say("summary_answer", answer="2")
     )
+    expect(lines.last).to_contain_text(say("lesson_wrong"))
 
 
 def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(
