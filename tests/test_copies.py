@@ -127,7 +127,8 @@ def test_the_proxy_says_who_asks_and_drops_what_visitors_say_of_it(copies):
         urllib.request.urlopen(
             urllib.request.Request(
                 f"{copies.address}/robots.txt",
-                data=b"x",
+                # what it waits for before it looks at a request
+                data=bytes(16_384),
                 headers={"Content-Length": "99000000"},
             )
         )

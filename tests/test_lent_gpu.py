@@ -90,6 +90,7 @@ def test_a_host_that_lends_gpus_computes_each_call(
     log = (tmp_path / "log").read_text().splitlines()
     assert log == [
         f"decorated _compute {lent_gpu.SECONDS}",
+        "computed translate_and_trace",  # of what the page opens with, as it starts
         "computed translate",
         "computed explain",
         "computed classify",
