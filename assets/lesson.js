@@ -135,11 +135,11 @@ export default function start({element, props, trigger, watch}) {
       const {answer, right} = value.reply, text = new URLSearchParams(location.search).get('text');
       if (answer === undefined) return;
       if (right === false) wrong += 1;
-      const solution = inside('.reply .solution'), verdict = [...reply.querySelectorAll('b, .found')];
+      const solution = inside('.reply .solution'), words = reply.cloneNode(true);
       if (solution) solution.open = wrong > 1;
       reply.scrollIntoView({block: 'nearest'});  // on a phone the panel is a low sheet
-      const said = (verdict.length ? verdict : [reply]).map(one => one.textContent).join(' ');
-      note(at, right, {answer, said, text});
+      words.querySelector('summary')?.remove();
+      note(at, right, {answer, said: words.textContent.trim().replace(/\s+/g, ' '), text});
     } else draw(value);
   }
 
