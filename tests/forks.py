@@ -14,9 +14,13 @@ import signal
 import sys
 import tempfile
 
+# isort: off
+import xformer.ui  # noqa: F401, as the app does, which loads Gradio in its way
+
+# isort: on
 from gradio import http_server
 
-from tests import programs  # which loads torch, Gradio and the page
+from tests import programs  # which loads torch and the page
 from tests.harness import ROOT
 
 
