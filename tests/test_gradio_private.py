@@ -1,21 +1,20 @@
 """What rests on private parts of Gradio stands in one file, and was tried on the
 installed version."""
 
-import inspect
 import re
 from pathlib import Path
 
 import gradio as gr
 import httpx
 import pytest
-from gradio import component_meta, http_server
+from gradio import http_server
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 import xformer.ui
 from tests.harness import ROOT
 from tests.pages import run
-from xformer.ui.server import gradio_private, loading
+from xformer.ui.server import gradio_private
 
 PRIVATE = re.compile(
     r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
@@ -133,24 +132,3 @@ def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):
     with pytest.raises(LookupError, match=r"There is no core-\*\.js"):
         gradio_private.quick_scripts(".")
     assert gradio_private.quick_page(".") == []
-
-
-def test_gradio_loads_without_the_files_that_it_writes_for_editors():
-    # it asks for the source of a component where it is declared, to write them
-    declares = inspect.getsource(component_meta.ComponentMeta.__new__)
-    assert "create_or_modify_pyi(" in declares
-    writes = inspect.getsource(component_meta.create_or_modify_pyi)
-    assert "inspect.getfile(component_class)" in writes
-    with loading.without_stubs():
-        with pytest.raises(OSError, match="Textbox needs no .pyi file"):
-            inspect.getfile(gr.Textbox)
-        assert inspect.getfile(loading) == loading.__file__
-    assert inspect.getfile(gr.Textbox).endswith("textbox.py")
-
-
-def test_the_page_loads_gradio_in_this_way():
-    """Its own first module does, before any other that needs it."""
-    first, *_ = re.findall(
-        "^(?:from|import) .+", Path(xformer.ui.__file__).read_text(), re.M
-    )
-    assert first.startswith("from xformer.ui.server import loading")

@@ -11,14 +11,14 @@ import platform
 import re
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import gradio as gr
 import pandas
 import pytest
 import uvicorn
-from gradio import data_classes, route_utils, routes, state_holder
+from gradio import component_meta, data_classes, route_utils, routes, state_holder
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -26,7 +26,7 @@ from starlette.testclient import TestClient
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from tests.pages import run
-from xformer.ui.server import gradio_private
+from xformer.ui.server import gradio_private, loading
 
 LONG = "a" * (gradio_private.LONGEST_NAME + 1)
 
@@ -70,6 +70,49 @@ def served(*laid_out, auth=None):
     with TestClient(app) as client:
         client.get("/gradio_api/startup-events")
         yield client, demo
+
+
+def test_the_source_of_each_component_is_read_to_write_a_file_beside_it():
+    """xformer/ui/server/loading.py: `without_stubs`."""
+    asked = inspect.getsource(component_meta.create_or_modify_pyi)
+    assert "inspect.getfile(component_class)" in asked
+    declares = inspect.getsource(component_meta.ComponentMeta.__new__)
+    assert "create_or_modify_pyi(" in declares
+    with loading.without_stubs():
+        with pytest.raises(OSError, match="Textbox needs no .pyi file"):
+            inspect.getfile(gr.Textbox)
+        assert inspect.getfile(loading) == loading.__file__
+    assert inspect.getfile(gr.Textbox).endswith("textbox.py")
+
+
+def test_all_components_are_described_again_and_again_while_a_page_is_laid_out(
+    monkeypatch,
+):
+    """`laid_out_once`."""
+    described = []
+    describe = gr.Blocks.get_config_file
+
+    def counted(blocks):
+        described.append(blocks)
+        return describe(blocks)
+
+    async def lay_out(once):
+        with once:
+            with gr.Blocks(analytics_enabled=False) as demo:
+                gr.Textbox()
+            with demo.route("Other", "/other"):
+                gr.Textbox()
+        counts = [len(described)]
+        demo.queue()
+        return demo, [*counts, len(described)]
+
+    monkeypatch.setattr(gr.Blocks, "get_config_file", counted)
+    assert run(lay_out(nullcontext()))[1] == [5, 6]
+    described.clear()
+    demo, counts = run(lay_out(gradio_private.laid_out_once()))
+    assert counts == [0, 1]
+    # two texts, each in a form of its own
+    assert len(demo.config["components"]) == 4 and demo.app.get_blocks() is demo
 
 
 def test_the_whole_table_of_calls_is_computed_after_each(monkeypatch):

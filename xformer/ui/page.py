@@ -76,25 +76,32 @@ def create(
     for service in (reader, writer, *others.values()):
         if service is not None and not isinstance(service, UserError):
             service.guard = models.guard
-    with gr.Blocks(
-        title=ENGLISH.say("title"),
-        analytics_enabled=False,
-        delete_cache=sessions.UPLOADS,
-    ) as demo:
-        build(
-            demo, models, study, reviews, ENGLISH, writer=writer, other_reviews=others
-        )
-        api.publish(demo, models.default, reader)
-    with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
-        build(
-            spanish,
-            models,
-            study,
-            reviews,
-            SPANISH,
-            writer=writer,
-            other_reviews=others,
-        )
+    with gradio_private.laid_out_once():
+        with gr.Blocks(
+            title=ENGLISH.say("title"),
+            analytics_enabled=False,
+            delete_cache=sessions.UPLOADS,
+        ) as demo:
+            build(
+                demo,
+                models,
+                study,
+                reviews,
+                ENGLISH,
+                writer=writer,
+                other_reviews=others,
+            )
+            api.publish(demo, models.default, reader)
+        with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
+            build(
+                spanish,
+                models,
+                study,
+                reviews,
+                SPANISH,
+                writer=writer,
+                other_reviews=others,
+            )
     return demo.queue(
         default_concurrency_limit=sessions.at_once(),
         max_size=sessions.BACKSTOP,

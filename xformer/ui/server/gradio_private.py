@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -777,6 +777,24 @@ def quick_page(scripts: str) -> list[Route]:
         return [route(*one) for one in quick_scripts(scripts).items()]
     except LookupError:
         return []
+
+
+@contextmanager
+def laid_out_once() -> Iterator[None]:
+    """While this lasts, Gradio makes no server of Blocks; they get it from `queue`.
+
+    It describes all components and makes a server when Blocks are begun, and twice at
+    the end of each page that is laid out: 0.9 of the 2.0 processor seconds of `create`.
+    """
+    make = routes.App.create_app
+    describe = gr.Blocks.get_config_file
+    routes.App.create_app = staticmethod(lambda *_, **__: None)  # type: ignore
+    gr.Blocks.get_config_file = lambda blocks: {}  # type: ignore
+    try:
+        yield
+    finally:
+        routes.App.create_app = staticmethod(make)  # type: ignore[method-assign]
+        gr.Blocks.get_config_file = describe  # type: ignore[method-assign]
 
 
 def hide_endpoints(demo: gr.Blocks) -> None:

@@ -26,7 +26,7 @@ def without_stubs() -> Iterator[None]:
             raise OSError(f"{what.__name__} needs no .pyi file")
         return found(what)
 
-    inspect.getfile = getfile
+    inspect.getfile = getfile  # type: ignore[assignment]
     try:
         yield
     finally:
