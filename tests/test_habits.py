@@ -155,9 +155,7 @@ def nested(node):
     return isinstance(node, COMPREHENSIONS) and len(node.generators) > 2
 
 
-@pytest.mark.parametrize(
-    "folder", ["xformer", "tests", "research", "benchmarks", "hosting"]
-)
+@pytest.mark.parametrize("folder", ["xformer", "tests", "research", "benchmarks"])
 def test_a_statement_does_one_thing(folder):
     """A loop over one element is an assignment, and three loops in one are read slowly.
 
