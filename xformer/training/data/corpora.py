@@ -110,7 +110,12 @@ def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
 
 def read_pairs(path: Path) -> list[Pair]:
     """Read sentence pairs without further columns. Raises as `read_columns` does."""
-    return [row[:2] for row in read_marked_pairs(path)]
+    return unmarked(read_marked_pairs(path))
+
+
+def unmarked(rows: Iterable[tuple[str, str, str]]) -> list[Pair]:
+    """Leave out the third column of pairs."""
+    return [row[:2] for row in rows]
 
 
 def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
