@@ -266,7 +266,8 @@ class BatchOptions:
     )
     copied: float = option(
         0.0,
-        "make up pairs with names, numbers, addresses and codes to copy; their number, as a share of all others",
+        "pairs of copied.tsv in each epoch, as a share of all others; “python -m research data copied” makes it, of "
+        "names, numbers, addresses and codes to copy",
         BATCHES,
         least=0,
         most=1,
@@ -308,7 +309,7 @@ class TranslationRun(BatchOptions, Run):
 
     data: Path = required(
         "folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
-        "extra2.tsv[.xz] and written.tsv[.xz]"
+        "extra2.tsv[.xz], written.tsv[.xz] and copied.tsv[.xz]"
     )
     architecture: str = option(
         "transformer",

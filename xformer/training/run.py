@@ -86,6 +86,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
                 corpus.written,
                 corpus.entries,
                 ranked,
+                corpus.copied,
                 options=run,
                 seed=run.seed,
                 roughening=corpora.Roughening(capitals=run.capitals)
@@ -114,6 +115,7 @@ class Corpus(NamedTuple):
     extra: list[Pair]
     written: list[Pair]
     entries: list[Pair]  # of a dictionary
+    copied: list[Pair]  # with what a translation must copy
 
     def amounts(self, batches: corpora.TranslationBatches) -> str:
         """Say how much of each there is."""
@@ -135,9 +137,12 @@ def _corpus(run: TranslationRun) -> Corpus:
     """Read the pairs in the folder of a run. Raises UserError where train or dev is not
     there, or a file is not readable."""
     if _rank():
-        return Corpus([], [], [], [], [], [])
+        return Corpus([], [], [], [], [], [], [])
     train = corpora.needed_file(run.data, "train", "translation", PAIRS)
     dev = corpora.needed_file(run.data, "dev", "translation", PAIRS)
+    copied = (
+        corpora.needed_file(run.data, "copied", "copied", PAIRS) if run.copied else None
+    )
     with starting():
         nearest, extra, more, written = (
             corpora.read_marked_pairs(path)
@@ -152,6 +157,7 @@ def _corpus(run: TranslationRun) -> Corpus:
             corpora.unmarked([*extra, *more]),
             corpora.unmarked(row for row in written if row[2] != corpora.ENTRY),
             corpora.unmarked(row for row in written if row[2] == corpora.ENTRY),
+            corpora.read_pairs(copied) if copied else [],
         )
 
 
