@@ -306,12 +306,16 @@ def made(folder: Path) -> Iterator[Path]:
     Raises UserError if it cannot be written, or is there already.
     """
     checkpoint.vacant(folder)
-    with refusing(
-        (OSError, SafetensorError),
-        lambda error: (
+
+    def said(error: Exception) -> str:
+        return (
             f"The checkpoint cannot be written to {folder} ({getattr(error, 'strerror', None) or error}); make room or "
             f"name a folder that is empty or not there yet."
-        ),
+        )
+
+    with refusing(
+        (OSError, SafetensorError),
+        said,
     ):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(

@@ -127,13 +127,17 @@ def _unpacked(data: str) -> dict[str, Any]:
             Message.of("error_class_long", characters=len(data), limit=LONGEST)
         )
     text = b""
-    with refusing(
-        (ValueError, TypeError, RecursionError, zlib.error),
-        lambda _: (
+
+    def refusal(_: Exception) -> Message:
+        return (
             Message.of("error_class_large", limit=MOST_BYTES)
             if len(text) > MOST_BYTES
             else Message.of("error_class_data")
-        ),
+        )
+
+    with refusing(
+        (ValueError, TypeError, RecursionError, zlib.error),
+        refusal,
     ):
         if not re.fullmatch("[A-Za-z0-9_-]+", data):
             raise ValueError("no base64url")

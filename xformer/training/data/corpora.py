@@ -400,6 +400,16 @@ def surname(rng: random.Random) -> str:
     return name
 
 
+def _lengths(row: Ids) -> tuple[int, int]:
+    source, target = row
+    return len(source) + 1, len(target) + 1
+
+
+def _ranked_lengths(one: Ranked) -> tuple[int, int]:
+    longest = max(map(len, one.hypotheses))
+    return len(one.source) + 1, RANKED * (longest + 1)
+
+
 class Names:
     """Names of people and places that pairs hold, alike on both sides, to be exchanged
     for one another.
@@ -514,7 +524,7 @@ class Packer:
         return packed(
             rows,
             self.options.batch_tokens,
-            lambda row: (len(row[0]) + 1, len(row[1]) + 1),
+            _lengths,
             rng,
         )
 
@@ -580,10 +590,7 @@ class TranslationBatches:
                 yield from packed(
                     order[first : first + WINDOW],
                     self.options.batch_tokens,
-                    lambda one: (
-                        len(one.source) + 1,
-                        RANKED * (max(map(len, one.hypotheses)) + 1),
-                    ),
+                    _ranked_lengths,
                     rng,
                 )
 
