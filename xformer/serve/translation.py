@@ -510,7 +510,7 @@ class Service(ModelService[Translator], TranslationService):
                 return None
             shares = quality.between(
                 fitted["weights"],
-                [*dict(fitted["registers"]).values()],
+                [*fitted["registers"].values()],
                 quality.features(len(pieces), best),
             )
             # nothing is certain
