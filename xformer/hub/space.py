@@ -114,14 +114,16 @@ def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
     """Add to a Space's README the repositories, and their files, that the Hub fetches
     when it builds the Space. Raises UserError if the README has no metadata of a Space.
     """
-    if card.read(path).data.get("sdk") != "gradio":
+    read = card.read(path)
+    if read.data.get("sdk") != "gradio":
         raise UserError(
             f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
             f"needs that; add it."
         )
-    start, text = path.read_text(encoding="utf-8").split("\n", 1)
-    if preloaded:
-        models = [f"- {name}" for name in preloaded]
-        preload = [f"- {name} {files}" for name, files in preloaded.items()]
-        start = "\n".join([start, "models:", *models, "preload_from_hub:", *preload])
-    return f"{start}\n{text}".encode()
+    if not preloaded:
+        return path.read_bytes()
+    read.data["models"] = [*preloaded]
+    read.data["preload_from_hub"] = [
+        f"{name} {files}" for name, files in preloaded.items()
+    ]
+    return str(read).encode()
