@@ -24,9 +24,9 @@ def choose_device(name: str | None = None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    refusal = Message.of("error_device", device=str(name))
     with refusing(
-        (RuntimeError, AssertionError, NotImplementedError), lambda _: refusal
+        (RuntimeError, AssertionError, NotImplementedError),
+        Message.of("error_device", device=str(name)),
     ):
         device = torch.device(name)
         torch.empty(1, device=device)

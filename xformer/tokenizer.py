@@ -359,7 +359,7 @@ def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     Raises ValueError where it is none."""
     with refusing(
         (RuntimeError, TypeError),
-        lambda _: ValueError("it is not a SentencePiece model"),
+        ValueError("it is not a SentencePiece model"),
     ):
         if not model:
             raise TypeError("it is empty")

@@ -175,7 +175,7 @@ def read(path: Path) -> Recorded:
 
     with refusing(
         (OSError, ValueError, TypeError, KeyError, RecursionError),
-        lambda _: Message.of("recorded_broken", file=path.name),
+        Message.of("recorded_broken", file=path.name),
     ):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
@@ -201,9 +201,7 @@ def read_pretraining(path: Path) -> PretrainingStudy:
     there."""
     from pydantic import TypeAdapter
 
-    with refusing(
-        (OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)
-    ):
+    with refusing((OSError, ValueError), Message.of("shares_broken", file=path.name)):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
         return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())

@@ -716,7 +716,7 @@ def _lines(content: bytes) -> list[tuple[str, int]]:
 
 
 def _bytes(path: Path) -> bytes:
-    with refusing(OSError, lambda _: Unusable(f"it lacks {path.name}")):
+    with refusing(OSError, Unusable(f"it lacks {path.name}")):
         _regular(path)
         return path.read_bytes()
 
@@ -732,7 +732,7 @@ def _json(path: Path, otherwise: dict[str, Any] | None = None) -> dict[str, Any]
         return otherwise
     with refusing(
         (ValueError, RecursionError),
-        lambda _: Unusable(f"{path.name} is not readable as JSON"),
+        Unusable(f"{path.name} is not readable as JSON"),
     ):
         value = json.loads(_bytes(path))
     if not isinstance(value, dict):

@@ -92,7 +92,7 @@ def parse_name(text: str) -> RepositoryName | None:
     refusal = Message.of("hub_error_name", name=repr(text))
     if not REPOSITORY.fullmatch(repository):
         raise UserError(refusal)
-    with refusing(errors.HFValidationError, lambda _: refusal):
+    with refusing(errors.HFValidationError, refusal):
         validate_repo_id(repository)
     if at and not REVISION.fullmatch(revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))

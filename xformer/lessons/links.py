@@ -158,7 +158,7 @@ def _step(stored: Any, number: int, code: str) -> Step:
     have."""
     with refusing(
         (ValueError, TypeError, AttributeError, LookupError),
-        lambda _: Message.of("error_class_step", step=number),
+        Message.of("error_class_step", step=number),
     ):
         text = stored["text"]
         question = stored.get("question") or {}

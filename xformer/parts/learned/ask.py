@@ -67,9 +67,10 @@ def plain(text: str) -> str:
 def shipped() -> bytes:
     """The pairs that ship, one a line. Raises UserError where a file is missing or
     broken."""
-    missing = " + ".join(path.name for path in FILES)
-    refusal = Message.of("learned_missing", files=missing)
-    with refusing((OSError, lzma.LZMAError), lambda _: refusal):
+    files = " + ".join(path.name for path in FILES)
+    with refusing(
+        (OSError, lzma.LZMAError), Message.of("learned_missing", files=files)
+    ):
         return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
 
 
