@@ -80,7 +80,7 @@ screenshots: .venv/dev .venv/chromium
 	@if [ -z "$(CHROMIUM)" ]; then $(call install,chromium); fi
 	touch $@
 
-# One test runs several copies of the page behind a proxy; it is skipped where that cannot be installed.
+# Some tests run copies of the page behind a proxy; they are skipped where that cannot be installed.
 .venv/haproxy: | .venv/python
 	@if [ -z "$(HAPROXY)" ] && [ "$$(id -u)" = 0 ]; then ($(call install,haproxy)) || true; fi
 	touch $@

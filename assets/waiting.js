@@ -3,8 +3,9 @@
 // second the page says what is computed, after two how far it is, where that is told.
 import {state, whenSettled} from './state.js';
 
-const GREY = 300, WORDS = 500, FAR = 2000;  // milliseconds after which a picture is greyed, and something is said
-const TURN = 100;  // milliseconds between two looks
+// milliseconds after which a picture is greyed, what is computed is said, and how far it is
+const GREY = 300, WORDS = 500, FAR = 2000;
+const AGAIN = 500;  // milliseconds between two looks after that
 const LEAST = 40;  // pixels: the height of a frame that has room for words
 
 const asked = new Map();  // by the number of a request: {since, ids, far}; ids: of the components it has not answered
@@ -74,19 +75,25 @@ function waits() {
   return found;
 }
 
+// The milliseconds to the next moment at which something is to be marked or said.
+function untilNext(found, now) {
+  const moments = [...found.values()].flatMap(({since}) => [since + GREY, since + WORDS, since + FAR]);
+  return Math.min(AGAIN, ...moments.map(moment => moment - now).filter(left => left > 0));
+}
+
 // Marks what waits, and says it; again while anything does.
 function look() {
   clearTimeout(timer);
   const now = performance.now(), found = waits();
   for (const block of marked) if (!found.has(block)) unmark(block);
   for (const [block, {since}] of found) {
-    const how = !shown.has(idOf(block)) ? 'frame' : now - since > GREY ? 'old' : '';
+    const how = !shown.has(idOf(block)) ? 'frame' : now - since >= GREY ? 'old' : '';
     if (how) block.dataset.waits = how;
     marked.add(block);
   }
-  say([...found].find(([block, {since}]) => now - since > WORDS && block.offsetHeight > LEAST), now);
+  say([...found].find(([block, {since}]) => now - since >= WORDS && block.offsetHeight > LEAST), now);
   document.body.classList.toggle('waits', asked.size > 0 || !state.settled);
-  if (asked.size || !state.settled) timer = setTimeout(look, TURN);
+  if (asked.size || !state.settled) timer = setTimeout(look, untilNext(found, now));
 }
 
 function unmark(block) {
@@ -103,7 +110,7 @@ function say([block, {since, far} = {}] = [], now = 0) {
   const {computing} = document.querySelector('h1')?.dataset ?? {};
   if (!computing) return;
   const words = block ? computing.replace('{name}', nameOf(block)) : '';
-  if (block) block.dataset.said = far && now - since > FAR ? `${words} ${far}` : words;
+  if (block) block.dataset.said = far && now - since >= FAR ? `${words} ${far}` : words;
   const line = document.querySelector('.bar .waits');
   if (line && line.textContent !== words) line.textContent = words;
 }

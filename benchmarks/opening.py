@@ -75,15 +75,21 @@ async def visit(
     if noted is not None:
         network = await context.new_cdp_session(page)
         await network.send("Network.enable")
+
+        def note_request(event: dict[str, Any]) -> None:
+            noted("requests", not event["request"]["url"].startswith("data:"))
+
         network.on(
             "Network.requestWillBeSent",
-            lambda event: noted(
-                "requests", not event["request"]["url"].startswith("data:")
-            ),
+            note_request,
         )
+
+        def note_bytes(event: dict[str, Any]) -> None:
+            noted("kB", event["encodedDataLength"] / 1000)
+
         network.on(
             "Network.loadingFinished",
-            lambda event: noted("kB", event["encodedDataLength"] / 1000),
+            note_bytes,
         )
     await page.goto(address)
     await page.wait_for_function(seen, polling=LOOK)

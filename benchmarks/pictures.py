@@ -220,9 +220,13 @@ def pair(service: Service, lines: Sequence[str], length: int) -> tuple[str, str,
 
     def cut(text: str) -> str:
         words = text.split()
+
+        def off(some: str) -> int:
+            return abs(len(service.tokenizer.encode(some)) + 1 - length)
+
         return min(
             (" ".join(words[:n]) for n in range(1, len(words) + 1)),
-            key=lambda some: abs(len(service.tokenizer.encode(some)) + 1 - length),
+            key=off,
         )
 
     source = cut(" ".join(lines))

@@ -252,6 +252,30 @@ def score_memory(
     return scores
 
 
+def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Fit the weights (F,) of a logistic regression to features x (N, F) and labels
+    good (N,), 0 or 1, by Newton's method; the slight ridge keeps them finite where x
+    tells all labels apart."""
+    weights = np.zeros(x.shape[1])
+    for _ in range(30):
+        said = quality.logistic(x @ weights)
+        curvature = (x.T * said * (1 - said)) @ x + 0.1 * np.eye(len(weights))
+        weights += np.linalg.solve(curvature, x.T @ (good - said) - 0.1 * weights)
+    return weights
+
+
+def fit_registers(
+    x: np.ndarray, registers: Sequence[str], good: np.ndarray
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Fit weights (F,) that all registers share, and what each of them adds, to
+    features x (N, F), the register of each row and labels good (N,)."""
+    names = [*dict.fromkeys(map(str, registers))]
+    own = np.array([[one == name for name in names] for one in registers])
+    weights = fit(np.hstack([x, own]), good)
+    first = x.shape[1]
+    return weights[:first], dict(zip(names, weights[first:].tolist(), strict=True))
+
+
 def fit_quality(
     service: Service,
     sets: Mapping[str, Sequence[Pair]],
@@ -294,7 +318,7 @@ def fit_quality(
     said = np.zeros((2, len(x)))
     for name in sets:
         left = names == name
-        weights, others = quality.fit_registers(x[~left], [*names[~left]], good[~left])
+        weights, others = fit_registers(x[~left], [*names[~left]], good[~left])
         said[:, left] = quality.between(weights, [*others.values()], x[left])
     drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said[0]
     groups = {
@@ -304,7 +328,7 @@ def fit_quality(
             for i, first in enumerate(BANDS, 1)
         },
     }
-    weights, registers = quality.fit_registers(x, [*names], good)
+    weights, registers = fit_registers(x, [*names], good)
     return {
         "weights": weights.round(4).tolist(),
         "registers": {name: round(added, 4) for name, added in registers.items()},

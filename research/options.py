@@ -16,6 +16,15 @@ MOST_WIDTH = 1024
 
 
 @dataclass(frozen=True)
+class CopiedPairs:
+    """Options of `research.data.copied`."""
+
+    out: Path = required("folder, made if it is not there")
+    pairs: int = option(200_000, "how many to draw", least=1)
+    seed: int = option(0, least=0, most=LARGEST_SEED)
+
+
+@dataclass(frozen=True)
 class StudyRuns:
     """Options of the runs of `research.studies.runs`."""
 

@@ -228,25 +228,75 @@ class App:
         self.close()
 
 
-class Copies(App):
-    """Copies and their proxy."""
+@contextlib.contextmanager
+def proxied(folder, copies, **changes):
+    """HAProxy as hosting/haproxy.cfg has it, before copies of the page on these ports,
+    by their names; yields its own port, once it answers.
 
-    def __init__(self, folder, *flags, count=2):
-        super().__init__(
-            folder,
-            str(count),
-            "--",
-            *flags,
-            command=[sys.executable, ROOT / "hosting" / "copies.py"],
-        )
+    changes: parts of the configuration, and what stands in their place.
+    """
+    servers = "\n".join(
+        f"    server {name} 127.0.0.1:{port} cookie {name}"
+        for name, port in copies.items()
+    )
+    text = (ROOT / "hosting" / "haproxy.cfg").read_text(encoding="utf-8")
+    text = re.sub(r"^ *server-template .*$", servers, text, flags=re.MULTILINE)
+    for old, new in changes.values():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = Path(folder) / "haproxy.cfg"
+    path.write_text(text, encoding="utf-8")
+    port = free_port()
+    process = subprocess.Popen(
+        [PROXY, "-db", "-q", "-f", str(path)],
+        stdout=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            "XFORMER_BIND": f"127.0.0.1:{port}",
+            "XFORMER_ERRORS": str(ROOT / "hosting"),
+        },
+    )
+    with process:
+        try:
+            wait_until(lambda: asked(port, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+            yield port
+        finally:
+            process.terminate()
 
-    def number(self, name):
-        """The number of the newest process of a copy."""
-        return int(
-            re.findall(
-                rf"{name} (?:is|ended and is started again:) process (\d+)", self.log
-            )[-1]
-        )
+
+def asked(port, sent):
+    """What comes back of a connection that sends this; nothing where it is refused."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(sent)
+            return connection.recv(4096)
+    except ConnectionError:
+        return b""
+
+
+class Copies:
+    """Two copies of the page and their proxy; use it in a `with`."""
+
+    def __init__(self, folder, *flags):
+        with contextlib.ExitStack() as opened:
+            self.apps = {
+                name: opened.enter_context(
+                    App(Path(folder) / name, "--no-any-model", *flags)
+                )
+                for name in ("copy1", "copy2")
+            }
+            ports = {
+                name: app.address.rsplit(":", 1)[1] for name, app in self.apps.items()
+            }
+            port = opened.enter_context(proxied(folder, ports))
+            self.address = f"http://127.0.0.1:{port}"
+            self._opened = opened.pop_all()
 
     def kill(self, name):
-        os.kill(self.number(name), signal.SIGKILL)
+        os.kill(self.apps[name].process.pid, signal.SIGKILL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._opened.close()

@@ -1,10 +1,7 @@
-"""Several copies of the page behind HAProxy, as hosting/copies.py starts them, and the
-files that say the same."""
+"""Several copies of the page behind HAProxy, and the compose.yaml that starts them."""
 
-import os
 import re
 import socket
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -17,9 +14,16 @@ import pytest
 import yaml
 from gradio_client import Client
 
-from hosting.copies import configuration
 from tests import endpoints
-from tests.harness import PROXY, ROOT, Copies, free_port, wait_until
+from tests.harness import (
+    PROXY,
+    ROOT,
+    Copies,
+    asked,
+    free_port,
+    proxied,
+    wait_until,
+)
 
 pytestmark = pytest.mark.full
 
@@ -166,8 +170,7 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(
         try:
             copies.kill("copy1")
             killed.set()
-            copies.wait_for("copy1 ended and is started again")
-            copies.wait_for("copy1 serves again")
+            wait_until(lambda: all(answers.values()))
         finally:
             ended.set()
         for one in running:
@@ -181,64 +184,30 @@ def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(
         )
 
 
-@pytest.fixture
-def proxy(tmp_path):
-    """`proxy(**changes)`: the port of HAProxy with parts of its configuration replaced;
-    its copy is not there."""
-    with ExitStack() as started:
-
-        def start(**changes):
-            port = free_port()
-            text = configuration({"copy1": free_port()})
-            for old, new in changes.values():
-                assert text.count(old) == 1
-                text = text.replace(old, new)
-            (tmp_path / "haproxy.cfg").write_text(text, encoding="utf-8")
-            process = started.enter_context(
-                subprocess.Popen(
-                    [PROXY, "-db", "-q", "-f", str(tmp_path / "haproxy.cfg")],
-                    stdout=subprocess.DEVNULL,
-                    env={
-                        **os.environ,
-                        "XFORMER_BIND": f"127.0.0.1:{port}",
-                        "XFORMER_ERRORS": str(ROOT / "hosting"),
-                    },
-                )
-            )
-            started.callback(process.terminate)
-            wait_until(lambda: asked(port, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
-            return port
-
-        yield start
-
-
-def asked(port, sent):
-    """What comes back of a connection that sends this; nothing where it is refused."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-            connection.sendall(sent)
-            return connection.recv(4096)
-    except ConnectionError:
-        return b""
+def before_nobody(folder, **changes):
+    """The proxy, changed so, before a copy that is not there."""
+    return proxied(folder, {"copy1": free_port()}, **changes)
 
 
 @WITH_PROXY
-def test_a_body_that_does_not_come_waits_at_the_proxy(proxy):
-    port = proxy(patience=("timeout http-request 30s", "timeout http-request 200ms"))
+def test_a_body_that_does_not_come_waits_at_the_proxy(tmp_path):
+    patience = ("timeout http-request 30s", "timeout http-request 200ms")
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
-    assert b" 503 " in asked(port, head + b"whole")
-    assert b" 408 " in asked(port, head)
+    with before_nobody(tmp_path, patience=patience) as port:
+        assert b" 503 " in asked(port, head + b"whole")
+        assert b" 408 " in asked(port, head)
 
 
 @WITH_PROXY
-def test_an_address_has_so_many_connections_at_most(proxy):
-    port = proxy(most=("conn_cur gt 2000", "conn_cur gt 3"))
+def test_an_address_has_so_many_connections_at_most(tmp_path):
     whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-    with ExitStack() as opened:
-        for _ in range(3):
-            opened.enter_context(socket.create_connection(("127.0.0.1", port)))
-        assert asked(port, whole) == b""
-    assert wait_until(lambda: asked(port, whole)).startswith(b"HTTP/1.1 503")
+    most = ("conn_cur gt 2000", "conn_cur gt 3")
+    with before_nobody(tmp_path, most=most) as port:
+        with ExitStack() as opened:
+            for _ in range(3):
+                opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert asked(port, whole) == b""
+        assert wait_until(lambda: asked(port, whole)).startswith(b"HTTP/1.1 503")
 
 
 def test_compose_starts_what_the_proxy_looks_for():

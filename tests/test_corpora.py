@@ -500,14 +500,14 @@ def test_written_pairs_come_as_often_as_asked_and_short_phrases_by_their_own_wei
 def test_reversed_batches_read_spanish_and_write_english():
     pairs = sentences(40)
     extra = [("made up", "inventado")] * 20
-    there = spelled(
-        batches(pairs, extra=extra, entries=[("cat", "gato")], copied=0.2).epoch(1)
-    )
-    back = spelled(
-        batches(
-            pairs, extra=extra, entries=[("cat", "gato")], copied=0.2, reverse=True
-        ).epoch(1)
-    )
+    how = {
+        "extra": extra,
+        "entries": [("cat", "gato")],
+        "to_copy": [("Room 3", "Sala 3")],
+        "copied": 0.2,
+    }
+    there = spelled(batches(pairs, **how).epoch(1))
+    back = spelled(batches(pairs, **how, reverse=True).epoch(1))
     assert sorted(flat(there)) == sorted(
         (english, spanish) for spanish, english in flat(back)
     )
@@ -614,15 +614,14 @@ def test_entries_are_neither_roughened_nor_joined():
     } >= {*entries}
 
 
-def test_a_share_of_pairs_is_made_up_and_drawn_anew():
+def test_of_pairs_to_copy_a_share_is_drawn_for_each_epoch():
     pairs = [(f"Sentence {i}.", f"Frase {i}.") for i in range(200)]
-    first, again, other = (
-        flat(spelled(batches(pairs, copied=0.5).epoch(number))) for number in (0, 0, 1)
-    )
+    to_copy = [(f"Room {i}", f"Sala {i}") for i in range(5_000)]
+    made = batches(pairs, to_copy=to_copy, copied=0.5)
+    first, again, other = (flat(spelled(made.epoch(number))) for number in (0, 0, 1))
     assert len(first) == 300 and first == again
-    assert not ({*first} - {*pairs}) & ({*other} - {*pairs}) - {
-        pair for pair in first if len(pair[0]) < 6
-    }
+    drawn = {*first} - {*pairs}
+    assert drawn < {*to_copy} and len(drawn & {*other}) < 10
 
 
 # Names

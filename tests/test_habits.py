@@ -155,9 +155,41 @@ def nested(node):
     return isinstance(node, COMPREHENSIONS) and len(node.generators) > 2
 
 
-@pytest.mark.parametrize(
-    "folder", ["xformer", "tests", "research", "benchmarks", "hosting"]
+OPERATIONS = (
+    *COMPREHENSIONS,
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Call,
+    ast.Compare,
+    ast.IfExp,
+    ast.Lambda,
 )
+
+
+def crammed(node):
+    """Whether an argument is a function without a name that does more than one
+    thing."""
+    if not isinstance(node, ast.Call):
+        return False
+    given = [*node.args, *(word.value for word in node.keywords)]
+    return any(
+        sum(isinstance(part, OPERATIONS) for part in ast.walk(one.body)) > 1
+        for one in given
+        if isinstance(one, ast.Lambda)
+    )
+
+
+@pytest.mark.parametrize("folder", ["xformer", "research", "benchmarks"])
+def test_a_function_that_does_more_than_one_thing_has_a_name(folder):
+    assert not [
+        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)[:60]}"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if crammed(node)
+    ]
+
+
+@pytest.mark.parametrize("folder", ["xformer", "tests", "research", "benchmarks"])
 def test_a_statement_does_one_thing(folder):
     """A loop over one element is an assignment, and three loops in one are read slowly.
 
@@ -183,6 +215,8 @@ def test_a_statement_does_one_thing(folder):
         (over_one, "for a in [b]: pass", "for a in [*b]: pass"),
         (over_one, "[a for b in c for a in (b,)]", "[a for b in c for a in (b, 0)]"),
         (nested, "{a for b in c for d in b for a in d}", "{a for b in c for a in b}"),
+        (crammed, "a(key=lambda b: len(b[0]) + 1)", "a(key=lambda b: -len(b[0]))"),
+        (crammed, "a(lambda b: c(d(b)))", "a(lambda b: (b.c, f'{b} {c}'))"),
     ],
 )
 def test_each_habit_is_told_from_what_is_like_it(habit, code, other):

@@ -403,8 +403,7 @@ def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
     (package,) = installed.parent.rglob("site-packages/xformer")
     data = ROOT / "xformer" / "training" / "data"
     for name in (
-        "carriers.tsv",
-        "fillings.json",
+        "lists.json",
         "written.tsv.xz",
         "words.tsv.xz",
         "prose.tsv.xz",
@@ -414,9 +413,9 @@ def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
             data / name
         ).read_bytes()
     code = (
-        "from random import Random; from xformer.parts.learned import ask as learned; "
-        "from xformer.training.data import copied; "
-        "copied.draw(Random(0)); print(all(file.is_file() for file in learned.WRITTEN))"
+        "from xformer.parts.learned import ask as learned; "
+        "from xformer.training import run; "
+        "print(all(file.is_file() for file in learned.WRITTEN))"
     )
     assert ask(installed, tmp_path, "python", "-c", code).stdout == "True\n"
 

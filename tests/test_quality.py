@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from tests.harness import ROOT
 from xformer.explain.doubts import looks_foreign
-from xformer.explain.quality import between, estimate, features, fit, fit_registers
+from xformer.explain.quality import between, features, logistic
 from xformer.parts.translate import part as tab
 from xformer.results import Candidate, Options
 from xformer.serve import engine
@@ -31,27 +31,6 @@ def test_features_are_what_they_are_called():
     )
     assert features(36, best)[3:] == pytest.approx((np.log(36), np.log(3), np.log(1.5)))
     assert features(0, candidate("", -1.0))[2:] == (0, 0, 0, 0)
-
-
-def test_a_fit_finds_the_weights_that_labels_were_drawn_with():
-    draw = np.random.default_rng(0)
-    x = np.column_stack([np.ones(20_000), draw.normal(size=(20_000, 2))])
-    wanted = np.array([0.5, 2.0, -1.0])
-    good = draw.random(len(x)) < estimate(wanted, x)
-    assert fit(x, good) == pytest.approx(wanted, abs=0.06)
-    assert np.isfinite(fit(x[:4], x[:4, 1] > 0)).all(), "labels that x tells apart"
-
-
-def test_registers_share_weights_and_each_adds_its_own():
-    draw = np.random.default_rng(0)
-    x = draw.normal(size=(30_000, 2))
-    added = {"news": -1.0, "talks": 0.0, "everyday": 1.5}
-    registers = draw.choice([*added], len(x))
-    shift = np.array([added[one] for one in registers])
-    good = draw.random(len(x)) < 1 / (1 + np.exp(-(x @ [2.0, -1.0] + shift)))
-    weights, found = fit_registers(x, registers, good)
-    assert weights == pytest.approx([2, -1], abs=0.1)
-    assert found == pytest.approx(added, abs=0.1)
 
 
 def test_a_range_goes_from_the_least_register_to_the_most():
@@ -111,7 +90,7 @@ def test_it_is_said_where_it_is_asked_for(fitted, learned_pairs):
     assert len(found.n_best) == 1 and not found.alone.quality
     assert found.best.text == fitted.translate(learned_pairs[0][0]).best.text
     wanted = features(len(several.source_tokens), several.best)
-    shares = [estimate([*WEIGHTS, one], [*wanted, 1]) for one in REGISTERS.values()]
+    shares = logistic(np.dot(WEIGHTS, wanted) + [*REGISTERS.values()])
     assert found.quality == (round(float(shares[0]), 3), round(float(shares[-1]), 3))
     plain = fitted.translate(learned_pairs[0][0])
     assert plain.quality is None and "quality" not in plain.to_json()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from research.studies.runs import OF_ONE_SEED
 from xformer.explain import recorded as courses
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.strings import ASSETS, ENGLISH
@@ -89,7 +90,7 @@ def test_every_question_has_all_its_runs_and_three_seeds_but_where_it_says_one(k
         found = courses.kinds(kept, question)
         assert tuple(found) == wanted
         for kind, runs in found.items():
-            is_single = question in courses.OF_ONE_SEED and kind != courses.WHOLE
+            is_single = question in OF_ONE_SEED and kind != courses.WHOLE
             assert [one.settings.seed for one in runs] == (
                 [0] if is_single else [0, 1, 2]
             )

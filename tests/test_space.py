@@ -187,11 +187,13 @@ def test_what_cannot_be_pushed_is_one_sentence(
 
 def test_a_model_that_ships_is_named_as_everywhere(monkeypatch):
     pushed = []
-    monkeypatch.setattr(
-        repository,
-        "push_space",
-        lambda name, files, folders, variables, **_: pushed.append((files, variables)),
-    )
+
+    def push(name, content, folders, variables, **_):
+        files = [path for path in content.rglob("*") if path.is_file()]
+        names = {path.relative_to(content).as_posix() for path in files}
+        pushed.append((names, variables))
+
+    monkeypatch.setattr(repository, "push_space", push)
     space.push(ROOT, NAME, translation="es-en", sentiment="lecture")
     [(files, variables)] = pushed
     assert variables == {
@@ -202,7 +204,7 @@ def test_a_model_that_ships_is_named_as_everywhere(monkeypatch):
     assert {
         f"checkpoints/{name}/model.safetensors"
         for name in ("en-es", "es-en", "sentiment", "lecture")
-    } <= {*files}
+    } <= files
     with pytest.raises(
         UserError, match="holds a text classifier, but a translation model is needed"
     ):
@@ -339,10 +341,12 @@ def test_the_generations_go_with_the_model_that_ships(
     for name in ("gru", "pre-norm"):
         shutil.copytree(generation_checkpoints[name], root / "checkpoints" / name)
     shutil.copytree(tiny_checkpoint, root / TRANSLATION.folder)
+    staged = tmp_path / "staged"
+    space._stage(root, TRANSLATION, staged)
     assert {
-        file
-        for file in space._shipped(root, TRANSLATION)
-        if not file.startswith(TRANSLATION.folder)
+        path.relative_to(staged).as_posix()
+        for path in staged.rglob("*.*")
+        if path.parent.name != TRANSLATION.name
     } == {
         f"checkpoints/{name}/{file}"
         for name in ("gru", "pre-norm")

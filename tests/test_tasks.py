@@ -847,9 +847,16 @@ def test_two_processes_learn_what_one_learns(data, tmp_path, what, more):
     ],
 )
 def test_only_the_first_process_needs_the_data(tmp_path, monkeypatch, train, options):
-    monkeypatch.setattr(run, "_train", lambda *_: {})  # as far as reading goes
+    class HasRead(Exception):
+        pass
+
+    def begun(_):
+        raise HasRead
+
+    monkeypatch.setattr(run, "_begun", begun)
     monkeypatch.setenv("RANK", "1")
-    assert train(options(data=tmp_path, out=tmp_path)) == {}
+    with pytest.raises(HasRead):
+        train(options(data=tmp_path, out=tmp_path))
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(UserError, match="There is no "):
         train(options(data=tmp_path, out=tmp_path))

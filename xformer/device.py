@@ -26,7 +26,7 @@ def choose_device(name: str | None = None) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     with refusing(
         (RuntimeError, AssertionError, NotImplementedError),
-        lambda _: Message.of("error_device", device=str(name)),
+        Message.of("error_device", device=str(name)),
     ):
         device = torch.device(name)
         torch.empty(1, device=device)

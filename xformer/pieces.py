@@ -97,11 +97,13 @@ def spelled(text: str) -> str:
     '▁ñu'
     """
     return _BYTES.sub(
-        lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode(
-            "utf-8", "replace"
-        ),
+        _spelled,
         text,
     )
+
+
+def _spelled(run: re.Match[str]) -> str:
+    return bytes.fromhex(re.sub("<0x|>", "", run[0])).decode("utf-8", "replace")
 
 
 def repeats(tokens: Sequence[int]) -> bool:

@@ -94,12 +94,16 @@ class Tokenizer:
         fold_case: capitals are read as small letters, in learning and ever after.
         """
         model = io.BytesIO()
-        with refusing(
-            RuntimeError,
-            lambda error: ValueError(
+
+        def said(error: Exception) -> ValueError:
+            return ValueError(
                 f"a vocabulary of {vocab_size} pieces cannot be learned from this text; choose another size or give "
                 f"more text ({str(error).splitlines()[-1]})"
-            ),
+            )
+
+        with refusing(
+            RuntimeError,
+            said,
         ):
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences),
@@ -355,7 +359,7 @@ def _processor(model: bytes) -> sentencepiece.SentencePieceProcessor:
     Raises ValueError where it is none."""
     with refusing(
         (RuntimeError, TypeError),
-        lambda _: ValueError("it is not a SentencePiece model"),
+        ValueError("it is not a SentencePiece model"),
     ):
         if not model:
             raise TypeError("it is empty")

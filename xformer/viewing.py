@@ -164,7 +164,7 @@ def _pieces(side: str, given: Any) -> tuple[str, ...]:
     """The pieces of one side; none where it is None."""
     with refusing(
         (TypeError, ValueError),
-        lambda _: (
+        (
             f"{side} must be pieces of text, as tokenizer.convert_ids_to_tokens(ids) gives them."
         ),
     ):

@@ -2,7 +2,12 @@
 
 import argparse
 
-from research.options import NearestRun, SentimentDownload, TranslationDownload
+from research.options import (
+    CopiedPairs,
+    NearestRun,
+    SentimentDownload,
+    TranslationDownload,
+)
 from xformer.commands.arguments import (
     add_device,
     add_options,
@@ -25,6 +30,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add_options(q, NearestRun)
     add_device(q)
     add_precision(q)
+    q = add_part(kinds, copied, "made-up pairs of what a translation must copy")
+    add_options(q, CopiedPairs)
 
 
 def translation(args: argparse.Namespace) -> None:
@@ -86,3 +93,12 @@ def nearest(args: argparse.Namespace) -> None:
         f"{made.path}: {made.kept:,} {kept}; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out",
         flush=True,
     )
+
+
+def copied(args: argparse.Namespace) -> None:
+    """Make up sentence pairs with names, numbers, dates, addresses, codes and signs,
+    which a translation copies or writes in the Spanish manner, and write copied.tsv.xz,
+    of which “train translation --copied” uses a share."""
+    from research.data.copied import write_copied
+
+    print(write_copied(record(CopiedPairs, args)), flush=True)

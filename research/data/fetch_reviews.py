@@ -136,7 +136,11 @@ def hash_rank(text: str, seed: int) -> int:
 
 def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
     """Sort by hash, which is random to a reader."""
-    return sorted(items, key=lambda item: (hash_rank(str(item), seed), item))
+
+    def rank(item: Item) -> tuple[int, Item]:
+        return hash_rank(str(item), seed), item
+
+    return sorted(items, key=rank)
 
 
 def split_reviews(

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from research.options import PretrainingRuns
+from research.studies.runs import check_options
 from xformer.classifier import (
     ClassifierConfig,
     LanguageModel,
@@ -294,7 +295,7 @@ def record(
     asked = {**vars(options), "held_out": len(held_out)}
     kept = recorded.read_pretraining(out) if out.is_file() else None
     if kept:
-        recorded.check_options(out, kept.about, asked)
+        check_options(out, kept.about, asked)
     keep_memory()
     texts = texts[: options.pretraining * options.rows]
     study = Study(options, texts, train, held_out, out.with_suffix(""))

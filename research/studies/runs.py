@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,6 +27,8 @@ from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
 POINTS = 60  # of each curve
 PROBE = 64  # pairs by whose loss the gradients of the layers are compared
+# questions for which there are too many runs to make them with several
+OF_ONE_SEED = ("parts",)
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
@@ -117,6 +120,30 @@ def run(
         yield course("finished")
 
 
+def of_seed(seed: int) -> list[RunSettings]:
+    """The runs to be made with a seed, each once; 0 is the first."""
+    asked = (
+        runs
+        for name, runs in recorded.QUESTIONS.items()
+        if not seed or name not in OF_ONE_SEED
+    )
+    return [
+        replace(one, seed=seed)
+        for one in dict.fromkeys(one for runs in asked for one in runs)
+    ]
+
+
+def check_options(
+    out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]
+) -> None:
+    """Raise UserError where the file `out` says `about` its runs that they were made
+    with other options than asked."""
+    if any(about.get(name) != value for name, value in asked.items()):
+        raise UserError(
+            f"The file {out} holds runs that were made with other options; name another file with --out."
+        )
+
+
 def record(
     study: StudyRuns,
     train: Sequence[Pair],
@@ -143,7 +170,7 @@ def record(
         "machine": _processor(),
     }
     kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    recorded.check_options(
+    check_options(
         out,
         kept.about,
         {
@@ -153,7 +180,7 @@ def record(
         },
     )
     done = {course.settings: course for course in kept.courses if course.ended != "cut"}
-    for wanted in recorded.of_seed(study.seed):
+    for wanted in of_seed(study.seed):
         settings = replace(wanted, layers=study.layers, steps=study.steps)
         if settings in done:
             continue

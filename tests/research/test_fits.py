@@ -9,8 +9,10 @@ import pytest
 
 from research import fits
 from research.__main__ import main
+from research.fits import fit, fit_registers
 from tests.conftest import PAIRS
 from xformer.__main__ import main as xformer
+from xformer.explain.quality import logistic
 from xformer.parts.learned import ask as learned
 from xformer.results import Force, MemoryScore, Options
 from xformer.serve.translation import Service
@@ -332,3 +334,24 @@ def test_ranked_counts_pairs_of_a_good_and_a_bad_one_and_ties_half():
     assert fits._ranked(said, np.array([True, True, False, False])) == 3.5 / 4
     assert fits._ranked(said, np.array([False, False, True, True])) == 0.5 / 4
     assert fits._ranked(said[:2], np.array([True, True])) == 1
+
+
+def test_a_fit_finds_the_weights_that_labels_were_drawn_with():
+    draw = np.random.default_rng(0)
+    x = np.column_stack([np.ones(20_000), draw.normal(size=(20_000, 2))])
+    wanted = np.array([0.5, 2.0, -1.0])
+    good = draw.random(len(x)) < logistic(x @ wanted)
+    assert fit(x, good) == pytest.approx(wanted, abs=0.06)
+    assert np.isfinite(fit(x[:4], x[:4, 1] > 0)).all(), "labels that x tells apart"
+
+
+def test_registers_share_weights_and_each_adds_its_own():
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(30_000, 2))
+    added = {"news": -1.0, "talks": 0.0, "everyday": 1.5}
+    registers = draw.choice([*added], len(x))
+    shift = np.array([added[one] for one in registers])
+    good = draw.random(len(x)) < 1 / (1 + np.exp(-(x @ [2.0, -1.0] + shift)))
+    weights, found = fit_registers(x, registers, good)
+    assert weights == pytest.approx([2, -1], abs=0.1)
+    assert found == pytest.approx(added, abs=0.1)

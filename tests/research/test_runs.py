@@ -49,7 +49,7 @@ def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
     tmp_path, monkeypatch
 ):
     out = tmp_path / "runs.json"
-    monkeypatch.setattr(courses, "of_seed", lambda seed: ASKED[seed])
+    monkeypatch.setattr(runs, "of_seed", lambda seed: ASKED[seed])
     making = runs.record(TOY, PAIRS, PAIRS, out, CPU)
     first = next(making)
     making.close()

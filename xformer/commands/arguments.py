@@ -239,9 +239,13 @@ def record(kind: type[Record], args: argparse.Namespace) -> Record:
 
 def plainly(missing: str = "") -> AbstractContextManager[None]:
     """Turn a ValueError, and with `missing` a FileNotFoundError, into a UserError."""
+
+    def said(error: Exception) -> str:
+        return missing if isinstance(error, FileNotFoundError) else f"{error}."
+
     return refusing(
         (ValueError, FileNotFoundError) if missing else ValueError,
-        lambda error: missing if isinstance(error, FileNotFoundError) else f"{error}.",
+        said,
     )
 
 

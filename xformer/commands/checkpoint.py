@@ -181,9 +181,11 @@ def import_(args: argparse.Namespace) -> None:
         one = imported.convert(found, args.source, args.target)
         imported.write(new, one, found, origin, commit, args.float16)
         with closing(Service.open(new, "cpu")) as service:
-            imported.try_out(
-                lambda text: service.translate(text, Options(beam=1)).best.tokens
-            )
+
+            def pieces_of(text: str) -> tuple[int, ...]:
+                return service.translate(text, Options(beam=1)).best.tokens
+
+            imported.try_out(pieces_of)
         size = sum(checkpoint.sizes(new).values())
     for warning in one.warnings:
         print(f"Note: {warning}")

@@ -12,7 +12,7 @@ from xformer.commands.arguments import (
 )
 from xformer.commands.lines import answer
 from xformer.hub.shipped import TRANSLATION
-from xformer.results import BeamTree, GrowTree
+from xformer.results import BeamTree, GrowTree, Translation
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -50,17 +50,20 @@ def run(args: argparse.Namespace) -> int:
         TRANSLATION.find(args.checkpoint), args.device, args.precision
     )
     if args.tree:
+
+        def trees(texts: list[str]) -> list[BeamTree]:
+            return [service.ask(GrowTree(text, options)) for text in texts]
+
         return answer(
             args.text,
-            lambda texts: [service.ask(GrowTree(text, options)) for text in texts],
+            trees,
             tree_lines,
             args.json,
         )
     ranking = reranked(service, args)
-    return answer(
-        args.text,
-        lambda texts: ranking.translate_many(texts, options),
-        lambda found: "\t".join(
+
+    def line(found: Translation) -> str:
+        return "\t".join(
             [
                 *(
                     [
@@ -73,7 +76,12 @@ def run(args: argparse.Namespace) -> int:
                 ),
                 *(candidate.text for candidate in found.n_best),
             ]
-        ),
+        )
+
+    return answer(
+        args.text,
+        lambda texts: ranking.translate_many(texts, options),
+        line,
         args.json,
     )
 

@@ -198,9 +198,13 @@ class Meanings:
         states = torch.cat([own.states[layer], self.states[layer]])
         if not 0 <= word < len(places):
             texts = [sentences[sentence][i].lower() for sentence, i in own.places]
+
+            def best(i: int) -> tuple[bool, int]:
+                return texts.count(texts[i]) > 1, len(texts[i])
+
             word = max(
                 range(count),
-                key=lambda i: (texts.count(texts[i]) > 1, len(texts[i])),
+                key=best,
                 default=0,
             )
         nearest = self.nearest(states[word], layer, sentences[places[word, 0]], NEAREST)

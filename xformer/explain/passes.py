@@ -291,9 +291,13 @@ def align(
     for start in range(0, len(cut), ALIGNED):
         block = range(start, min(start + ALIGNED, len(cut)))
         found = dict[int, frozenset[Link]]()
+
+        def lengths(i: int) -> list[int]:
+            return [len(tokens) for tokens in cut[i]]
+
         full = sorted(
             (i for i in block if all(cut[i])),
-            key=lambda i: [len(tokens) for tokens in cut[i]],
+            key=lengths,
         )
         for at in range(0, len(full), ALIGNED_ROWS):
             rows = full[at : at + ALIGNED_ROWS]

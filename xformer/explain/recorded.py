@@ -2,7 +2,7 @@
 diverged. Loads no torch."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +14,6 @@ from xformer.results import (
     Message,
     RunSettings,
     TrainingCourse,
-    UserError,
     refusing,
     unread,
 )
@@ -54,19 +53,6 @@ QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
         ),
     ),
 }
-# questions for which there are too many runs to make them with several
-OF_ONE_SEED = ("parts",)
-
-
-def of_seed(seed: int) -> list[RunSettings]:
-    """The runs to be made with a seed, each once; 0 is the first."""
-    asked = (
-        runs for name, runs in QUESTIONS.items() if not seed or name not in OF_ONE_SEED
-    )
-    return [
-        replace(one, seed=seed)
-        for one in dict.fromkeys(one for runs in asked for one in runs)
-    ]
 
 
 def smoothed(values: Sequence[float], width: int = 5) -> list[float]:
@@ -173,17 +159,6 @@ class Recorded:
     broken: int  # further runs in the file that cannot be read
 
 
-def check_options(
-    out: Path, about: Mapping[str, Any], asked: Mapping[str, Any]
-) -> None:
-    """Raise UserError where the file `out` says `about` its runs that they were made
-    with other options than asked."""
-    if any(about.get(name) != value for name, value in asked.items()):
-        raise UserError(
-            f"The file {out} holds runs that were made with other options; name another file with --out."
-        )
-
-
 def to_json(
     about: dict[str, Any], runs: Sequence[TrainingCourse] | Sequence[PretrainingRun]
 ) -> str:
@@ -200,7 +175,7 @@ def read(path: Path) -> Recorded:
 
     with refusing(
         (OSError, ValueError, TypeError, KeyError, RecursionError),
-        lambda _: Message.of("recorded_broken", file=path.name),
+        Message.of("recorded_broken", file=path.name),
     ):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
@@ -226,9 +201,7 @@ def read_pretraining(path: Path) -> PretrainingStudy:
     there."""
     from pydantic import TypeAdapter
 
-    with refusing(
-        (OSError, ValueError), lambda _: Message.of("shares_broken", file=path.name)
-    ):
+    with refusing((OSError, ValueError), Message.of("shares_broken", file=path.name)):
         if fault := unread(path, MOST_BYTES):
             raise ValueError(fault)
         return TypeAdapter(PretrainingStudy).validate_json(path.read_bytes())

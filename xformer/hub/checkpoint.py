@@ -448,9 +448,7 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     with (
         refusing(
             (SafetensorError, OSError),
-            lambda _: (
-                f"The file {path} is truncated or not in safetensors format; {FIX}."
-            ),
+            (f"The file {path} is truncated or not in safetensors format; {FIX}."),
         ),
         enough_memory(path),
         safe_open(path, "pt") as file,
@@ -588,7 +586,7 @@ def _json(path: Path) -> dict[str, Any]:
     # RecursionError: thousands of nested brackets
     with refusing(
         (ValueError, RecursionError),
-        lambda _: f"The file {path} is not readable as JSON; {FIX}.",
+        f"The file {path} is not readable as JSON; {FIX}.",
     ):
         value = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(value, dict):

@@ -142,15 +142,13 @@ def convert(folder: Path, source: str = "", target: str = "") -> Imported:
     they like.
     """
 
-    def said(error: Exception) -> str:
-        return (
-            f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+    def said(error: Exception) -> Unusable:
+        reason = next(iter(str(error).splitlines()), "")[:200]
+        return Unusable(
+            f"its files do not fit together ({type(error).__name__}: {reason})"
         )
 
-    with refusing(
-        Exception,
-        lambda error: Unusable(f"its files do not fit together ({said(error)})"),
-    ):
+    with refusing(Exception, said):
         return _convert(folder, source, target)
 
 
@@ -600,11 +598,15 @@ def _read_marian(path: Path) -> Files:
     folder = path.parent
     vocabulary = next(iter(sorted(folder.glob("*vocab.yml"))), folder / "vocab.yml")
     _regular(path, 4 * MOST_NUMBERS)
+
+    def said(error: Exception) -> Unusable:
+        return Unusable(
+            f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})"
+        )
+
     with refusing(
         (OSError, ValueError, KeyError, zipfile.BadZipFile),
-        lambda error: Unusable(
-            f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})"
-        ),
+        said,
     ):
         with zipfile.ZipFile(path) as packed:
             _few(sum(one.file_size for one in packed.infolist()) // 4)
@@ -714,7 +716,7 @@ def _lines(content: bytes) -> list[tuple[str, int]]:
 
 
 def _bytes(path: Path) -> bytes:
-    with refusing(OSError, lambda _: Unusable(f"it lacks {path.name}")):
+    with refusing(OSError, Unusable(f"it lacks {path.name}")):
         _regular(path)
         return path.read_bytes()
 
@@ -730,7 +732,7 @@ def _json(path: Path, otherwise: dict[str, Any] | None = None) -> dict[str, Any]
         return otherwise
     with refusing(
         (ValueError, RecursionError),
-        lambda _: Unusable(f"{path.name} is not readable as JSON"),
+        Unusable(f"{path.name} is not readable as JSON"),
     ):
         value = json.loads(_bytes(path))
     if not isinstance(value, dict):

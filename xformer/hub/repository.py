@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import huggingface_hub
 from huggingface_hub import (
     HfApi,
     constants,
@@ -93,7 +92,7 @@ def parse_name(text: str) -> RepositoryName | None:
     refusal = Message.of("hub_error_name", name=repr(text))
     if not REPOSITORY.fullmatch(repository):
         raise UserError(refusal)
-    with refusing(errors.HFValidationError, lambda _: refusal):
+    with refusing(errors.HFValidationError, refusal):
         validate_repo_id(repository)
     if at and not REVISION.fullmatch(revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
@@ -306,12 +305,16 @@ def made(folder: Path) -> Iterator[Path]:
     Raises UserError if it cannot be written, or is there already.
     """
     checkpoint.vacant(folder)
-    with refusing(
-        (OSError, SafetensorError),
-        lambda error: (
+
+    def said(error: Exception) -> str:
+        return (
             f"The checkpoint cannot be written to {folder} ({getattr(error, 'strerror', None) or error}); make room or "
             f"name a folder that is empty or not there yet."
-        ),
+        )
+
+    with refusing(
+        (OSError, SafetensorError),
+        said,
     ):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
@@ -367,18 +370,18 @@ def push(
 
 def push_space(
     repository: str,
-    files: Mapping[str, Path | bytes],
+    content: Path,
     folders: Iterable[str],
     variables: Mapping[str, str | None],
     *,
     private: bool | None = None,
     commit_message: str = "Upload the page",
 ) -> str:
-    """Upload files, by their paths in a Space, as one commit to it; return the address
-    of its page.
+    """Upload the files of a folder as one commit to a Space; return the address of its
+    page.
 
     The Space is created if it does not exist. Files in its `folders` that are not among
-    `files` are deleted.
+    those that are uploaded are deleted.
     variables: of the Space's environment; one whose value is None is removed. private:
     for a Space that is created now. Raises UserError.
     """
@@ -400,22 +403,12 @@ def push_space(
                 api.add_space_variable(name.repository, key, value)
             elif value is None and key in there:
                 api.delete_space_variable(name.repository, key)
-        stale = [
-            path
-            for path in api.list_repo_files(name.repository, repo_type=kind)
-            if path not in files and path.split("/")[0] in {*folders}
-        ]
-        api.create_commit(
-            name.repository,
+        api.upload_folder(
+            repo_id=name.repository,
             repo_type=kind,
+            folder_path=content,
             commit_message=commit_message,
-            operations=[
-                *(
-                    huggingface_hub.CommitOperationAdd(path, content)
-                    for path, content in files.items()
-                ),
-                *(huggingface_hub.CommitOperationDelete(path) for path in stale),
-            ],
+            delete_patterns=[f"{folder}/*" for folder in folders],
         )
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 

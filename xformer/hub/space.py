@@ -1,6 +1,8 @@
 """Upload the part of this repository that a hosted Space needs."""
 
 import re
+import shutil
+import tempfile
 from pathlib import Path
 
 from xformer.hub import card, checkpoint, repository
@@ -31,10 +33,6 @@ def push(
     when it builds the Space, or the name of one that ships, which is uploaded; None:
     the usual one of those. mcp: make the Space an MCP server too. Raises UserError.
     """
-    files: dict[str, Path | bytes] = {name: root / name for name in FILES}
-    for path in sorted(path for name in FOLDERS for path in (root / name).rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            files[path.relative_to(root).as_posix()] = path
     if missing := [name for name in (*FILES, *FOLDERS) if not (root / name).exists()]:
         raise UserError(
             f"There is no {' and no '.join(missing)} in {root}, and a Space needs it; run this in a whole "
@@ -42,45 +40,47 @@ def push(
         )
     variables: dict[str, str | None] = {"GRADIO_MCP_SERVER": "True" if mcp else None}
     preloaded: dict[str, str] = {}
-    for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
-        if wanted is None or wanted in (each.name for each in SHIPPED):
-            _examine(root / "checkpoints" / (wanted or one.name), one.kind)
-            variables[one.variable] = wanted
-            files |= _shipped(root, one)
-        else:
-            folder, commit = repository.pinned(wanted)
-            _examine(folder, one.kind)
-            variables[one.variable] = str(commit)
-            preloaded[commit.repository] = (
-                f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
-            )
-    files["README.md"] = _readme(root / "README.md", preloaded)
-    files["requirements.txt"] = _requirements(
-        (root / "requirements.txt").read_text(encoding="utf-8")
-    )
-    return repository.push_space(
-        name,
-        files,
-        (*FOLDERS, "checkpoints"),
-        variables,
-        private=private,
-        commit_message=message,
-    )
+    with tempfile.TemporaryDirectory() as temporary:
+        staged = Path(temporary)
+        for each in FOLDERS:
+            left_out = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(root / each, staged / each, ignore=left_out)
+        for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
+            if wanted is None or wanted in (each.name for each in SHIPPED):
+                _examine(root / "checkpoints" / (wanted or one.name), one.kind)
+                variables[one.variable] = wanted
+                _stage(root, one, staged)
+            else:
+                folder, commit = repository.pinned(wanted)
+                _examine(folder, one.kind)
+                variables[one.variable] = str(commit)
+                preloaded[commit.repository] = (
+                    f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
+                )
+        shutil.copy(root / "LICENSE", staged)
+        shutil.copy(root / "app.py", staged)
+        (staged / "README.md").write_bytes(_readme(root / "README.md", preloaded))
+        (staged / "requirements.txt").write_bytes(
+            _requirements((root / "requirements.txt").read_text(encoding="utf-8"))
+        )
+        return repository.push_space(
+            name,
+            staged,
+            (*FOLDERS, "checkpoints"),
+            variables,
+            private=private,
+            commit_message=message,
+        )
 
 
-def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
-    """List the files of a checkpoint that ships, and of those that are offered beside
-    it, as far as they are there. Raises UserError where a folder holds none."""
-    files: dict[str, Path | bytes] = {}
+def _stage(root: Path, one: Shipped, staged: Path) -> None:
+    """Copy a checkpoint that ships, and those that are offered beside it, as far as
+    they are there. Raises UserError where a folder holds none."""
     for each in SHIPPED:
         folder = root / each.folder
         if each == one or each.beside == one and folder.is_dir():
             _examine(folder, each.kind)
-            files |= {
-                f"{each.folder}/{file}": folder / file
-                for file in checkpoint.sizes(folder)
-            }
-    return files
+            repository.copy(folder, staged / each.folder)
 
 
 def _examine(folder: Path, kind: str) -> None:
@@ -114,14 +114,16 @@ def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
     """Add to a Space's README the repositories, and their files, that the Hub fetches
     when it builds the Space. Raises UserError if the README has no metadata of a Space.
     """
-    if card.read(path).data.get("sdk") != "gradio":
+    read = card.read(path)
+    if read.data.get("sdk") != "gradio":
         raise UserError(
             f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
             f"needs that; add it."
         )
-    start, text = path.read_text(encoding="utf-8").split("\n", 1)
-    if preloaded:
-        models = [f"- {name}" for name in preloaded]
-        preload = [f"- {name} {files}" for name, files in preloaded.items()]
-        start = "\n".join([start, "models:", *models, "preload_from_hub:", *preload])
-    return f"{start}\n{text}".encode()
+    if not preloaded:
+        return path.read_bytes()
+    read.data["models"] = [*preloaded]
+    read.data["preload_from_hub"] = [
+        f"{name} {files}" for name, files in preloaded.items()
+    ]
+    return str(read).encode()

@@ -8,7 +8,7 @@ holds no answer.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ def read(path: Path) -> Lesson:
     stored = _stored(path)
     with refusing(
         (ValueError, TypeError, AttributeError),
-        lambda error: Message.of("error_lesson", file=path.name, reason=str(error)),
+        partial(_fault, path),
     ):
         steps = tuple(
             step(one, f"step {number}")
@@ -203,10 +203,14 @@ def read(path: Path) -> Lesson:
         )
 
 
+def _fault(path: Path, error: Exception) -> Message:
+    return Message.of("error_lesson", file=path.name, reason=str(error))
+
+
 def _stored(path: Path) -> dict[str, Any]:
     with refusing(
         (OSError, ValueError, TypeError),
-        lambda error: Message.of("error_lesson", file=path.name, reason=str(error)),
+        partial(_fault, path),
     ):
         return dict(json.loads(path.read_text(encoding="utf-8")))
 

@@ -127,13 +127,17 @@ def _unpacked(data: str) -> dict[str, Any]:
             Message.of("error_class_long", characters=len(data), limit=LONGEST)
         )
     text = b""
-    with refusing(
-        (ValueError, TypeError, RecursionError, zlib.error),
-        lambda _: (
+
+    def refusal(_: Exception) -> Message:
+        return (
             Message.of("error_class_large", limit=MOST_BYTES)
             if len(text) > MOST_BYTES
             else Message.of("error_class_data")
-        ),
+        )
+
+    with refusing(
+        (ValueError, TypeError, RecursionError, zlib.error),
+        refusal,
     ):
         if not re.fullmatch("[A-Za-z0-9_-]+", data):
             raise ValueError("no base64url")
@@ -154,7 +158,7 @@ def _step(stored: Any, number: int, code: str) -> Step:
     have."""
     with refusing(
         (ValueError, TypeError, AttributeError, LookupError),
-        lambda _: Message.of("error_class_step", step=number),
+        Message.of("error_class_step", step=number),
     ):
         text = stored["text"]
         question = stored.get("question") or {}

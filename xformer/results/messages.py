@@ -53,19 +53,22 @@ class UserError(ValueError):
         )
 
 
+Refusal = Message | str | ValueError
+
+
 @contextmanager
 def refusing(
     kinds: type[Exception] | tuple[type[Exception], ...],
-    say: Callable[[Any], Message | str | ValueError],
+    say: Refusal | Callable[[Any], Refusal],
 ) -> Iterator[None]:
-    """Turn errors of these kinds into a UserError that says what `say` makes of one, or
-    into the error that it makes. A UserError stays as it is."""
+    """Turn errors of these kinds into a UserError that says this, or what `say` makes
+    of one; or into another error. A UserError stays as it is."""
     try:
         yield
     except UserError:
         raise
     except kinds as error:
-        said = say(error)
+        said = say(error) if callable(say) else say
         raise (said if isinstance(said, ValueError) else UserError(said)) from error
 
 

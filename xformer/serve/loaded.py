@@ -87,5 +87,5 @@ class ModelService(Generic[Model]):
         lack it, or have another form."""
         try:
             return read(self.metrics)
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             return otherwise

@@ -9,7 +9,7 @@ import torch
 
 from xformer.explain import passes
 from xformer.pieces import EOS
-from xformer.results import Options, Translation, UserError
+from xformer.results import Candidate, Options, Translation, UserError
 from xformer.serve.translation import Service
 
 # of the other model's mean log-probability; on `dev` all of 0.1 to 0.4 gain as much
@@ -62,9 +62,13 @@ class Reranked:
             .mean(dim=1)
             .tolist()
         )
+
+        def cost(one: tuple[Candidate, float]) -> float:
+            return -one[0].score - WEIGHT * one[1]
+
         ranked = sorted(
             zip(found.n_best, back, strict=True),
-            key=lambda one: -one[0].score - WEIGHT * one[1],
+            key=cost,
         )
         return replace(
             found,

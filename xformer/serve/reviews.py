@@ -248,12 +248,7 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
     @property
     def calibration(self) -> Calibration | None:
         return self.measured(
-            lambda found: Calibration(
-                **{
-                    **found["calibration"],
-                    "bins": tuple(Bin(**one) for one in found["calibration"]["bins"]),
-                }
-            ),
+            _calibration,
             None,
         )
 
@@ -315,3 +310,12 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
             tuple(warnings),
             seconds,
         )
+
+
+def _calibration(found: dict[str, Any]) -> Calibration:
+    return Calibration(
+        **{
+            **found["calibration"],
+            "bins": tuple(Bin(**one) for one in found["calibration"]["bins"]),
+        }
+    )

@@ -109,9 +109,7 @@ class Service(ModelService[Translator], TranslationService):
     @property
     def best_head(self) -> Head:
         layer, head = self.measured(
-            lambda found: [
-                int(found["alignment"]["best"][of]) for of in ("layer", "head")
-            ],
+            _best_head,
             [0, 0],
         )
         layers = self.info.layers("cross")
@@ -132,11 +130,7 @@ class Service(ModelService[Translator], TranslationService):
     @property
     def length_scores(self) -> list[LengthScore]:
         return self.measured(
-            lambda found: [
-                LengthScore(**bucket)
-                for bucket in found["lengths"]["buckets"]
-                if bucket["bleu"] is not None
-            ],
+            _length_scores,
             [],
         )
 
@@ -516,7 +510,7 @@ class Service(ModelService[Translator], TranslationService):
                 return None
             shares = quality.between(
                 fitted["weights"],
-                [*dict(fitted["registers"]).values()],
+                [*fitted["registers"].values()],
                 quality.features(len(pieces), best),
             )
             # nothing is certain
@@ -811,6 +805,18 @@ class Service(ModelService[Translator], TranslationService):
             self.info, self.best_head, given_heads(self.info, self.alignment_errors)
         )
         return replace(trace, origin=origin)
+
+
+def _best_head(found: dict[str, Any]) -> list[int]:
+    return [int(found["alignment"]["best"][of]) for of in ("layer", "head")]
+
+
+def _length_scores(found: dict[str, Any]) -> list[LengthScore]:
+    return [
+        LengthScore(**bucket)
+        for bucket in found["lengths"]["buckets"]
+        if bucket["bleu"] is not None
+    ]
 
 
 def _of_parts() -> Answers:

@@ -61,7 +61,7 @@ def loads(text: str | bytes) -> Any:
     """Read what `dumps` wrote. Raises UserError for anything else."""
     with refusing(
         (ValueError, KeyError, TypeError, AttributeError, RecursionError),
-        lambda _: (
+        (
             "The message is not in the format of this version; use the same version on both sides."
         ),
     ):

@@ -150,7 +150,12 @@ def evaluate_against(
         [chrf.sentence_score(text, [wanted]).score for text in said]
         for *said, wanted in zip(*texts, references, strict=True)
     ]
-    order = sorted(range(len(pairs)), key=lambda i: -abs(scored[i][0] - scored[i][1]))
+
+    def difference(i: int) -> float:
+        one, other = scored[i]
+        return abs(one - other)
+
+    order = sorted(range(len(pairs)), key=difference, reverse=True)
     apart = [
         {
             "source": pairs[i][0],

@@ -266,7 +266,8 @@ class BatchOptions:
     )
     copied: float = option(
         0.0,
-        "make up pairs with names, numbers, addresses and codes to copy; their number, as a share of all others",
+        "pairs of copied.tsv in each epoch, as a share of all others; “python -m research data copied” makes it, of "
+        "names, numbers, addresses and codes to copy",
         BATCHES,
         least=0,
         most=1,
@@ -308,7 +309,7 @@ class TranslationRun(BatchOptions, Run):
 
     data: Path = required(
         "folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
-        "extra2.tsv[.xz] and written.tsv[.xz]"
+        "extra2.tsv[.xz], written.tsv[.xz] and copied.tsv[.xz]"
     )
     architecture: str = option(
         "transformer",
@@ -369,13 +370,9 @@ class TranslationRun(BatchOptions, Run):
 
 
 @dataclass(frozen=True)
-class LanguageModelRun(Run):
-    """Options of pre-training a language model on reviews."""
+class ReviewsRun(Run):
+    """Options that the runs on reviews share."""
 
-    data: Path = required(
-        "folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
-        "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]"
-    )
     start: str | None = option(
         None,
         "begin with the weights and vocabulary of this language model",
@@ -383,6 +380,16 @@ class LanguageModelRun(Run):
         metavar="NAME",
     )
     n_layers: int = option(4, group=MODEL, least=1)
+
+
+@dataclass(frozen=True)
+class LanguageModelRun(ReviewsRun):
+    """Options of pre-training a language model on reviews."""
+
+    data: Path = required(
+        "folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
+        "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]"
+    )
     dropout: float = option(0.0, group=MODEL, least=0, below=1)
     max_length: int = option(
         512, "pieces in a window of text", MODEL, least=1, most=MOST_POSITIONS
@@ -394,20 +401,13 @@ class LanguageModelRun(Run):
 
 
 @dataclass(frozen=True)
-class SentimentRun(Run):
+class SentimentRun(ReviewsRun):
     """Options of training a classifier of reviews."""
 
     data: Path = required(
         "folder with imdb-train, imdb-validation, sst2-train-phrases and sst2-validation, each .tsv "
         "or .tsv.xz"
     )
-    start: str | None = option(
-        None,
-        "begin with the weights and vocabulary of this language model",
-        flag="--from",
-        metavar="NAME",
-    )
-    n_layers: int = option(4, group=MODEL, least=1)
     max_length: int = option(
         512,
         "most pieces of a text; of a longer one, a quarter of them are its first pieces and the rest its last",

@@ -6,13 +6,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -29,6 +29,8 @@ from xformer.recurrent import RecurrentTranslator
 from xformer.results import LABELS, UserError, refusing
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora, reviews
+from xformer.training.data.corpora import Pair
+from xformer.training.data.reviews import Labelled
 from xformer.training.loop import Learner, Task, Trainer, own_device
 from xformer.training.moments import MomentsRecorder
 from xformer.training.options import (
@@ -45,6 +47,7 @@ from xformer.training.tasks import (
     TranslationTask,
     learn_vocabulary,
 )
+from xformer.translator import Translator
 
 # of pairs beside train, where they are there
 CORPORA = ("nearest", "extra", "extra2", "written")
@@ -54,253 +57,280 @@ BEGUN_WITH = (
     "n_decoder_layers", "d_ff", "vocab_size", "dropout", "max_length", "mask",
     "pooling", "weight_decay", "reverse",
 )  # fmt: skip
-# steps in each precision, after one that is not counted, from which it is reckoned what
-# a run would take
+# timed steps per precision, after one warm-up step, from which the duration is estimated
 TRIALS = 8
 # float32 numbers kept for each parameter: itself, gradient, two of Adam, and the
 # average
 COPIES = 5
 PAIRS = "English, a tab, Spanish"
+# of reviews, and of phrases
+LEARNED = ("imdb-train", "sst2-train-phrases")
+VALIDATION = ("imdb-validation", "sst2-validation")
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
 
 def train_translation(run: TranslationRun) -> dict[str, float]:
     """Train a translation model, or go on with the run in `run.out`; return the last
     scores on dev. Raises UserError."""
-    files: dict[str, Path] = {}
-    if not _rank():  # it makes the batches of all
-        files = {
-            name: corpora.needed_file(run.data, name, "translation", PAIRS)
-            for name in ("train", "dev")
+    corpus = _corpus(run)
+    with _begun(run) as (out, options, device):
+        with starting():
+            kind, shape = _translator(run, out)
+            learn = partial(_vocabulary, run, corpus)
+            model, tokenizer = _model(run, out, kind, kind, learn, **shape)
+            ranked = _ranked(run, model, tokenizer)
+            batches = corpora.TranslationBatches(
+                tokenizer,
+                [*corpus.train, *corpus.nearest],
+                corpus.extra,
+                corpus.written,
+                corpus.entries,
+                ranked,
+                corpus.copied,
+                options=run,
+                seed=run.seed,
+                roughening=corpora.Roughening(capitals=run.capitals)
+                if run.roughening
+                else corpora.NO_ROUGHENING,
+            )
+            dev = corpora.turned(corpus.dev) if run.reverse else corpus.dev
+            task = TranslationTask(
+                model,
+                tokenizer,
+                batches,
+                dev[: run.dev_limit],
+                run.smoothing,
+                run.risk,
+            )
+        return _trained(run, task, corpus.amounts(batches), out, options, device)
+
+
+class Corpus(NamedTuple):
+    """What there is to train a translator on; nothing but in the first process, which
+    makes the batches of all."""
+
+    train: list[Pair]
+    dev: list[Pair]
+    nearest: list[Pair]
+    extra: list[Pair]
+    written: list[Pair]
+    entries: list[Pair]  # of a dictionary
+    copied: list[Pair]  # with what a translation must copy
+
+    def amounts(self, batches: corpora.TranslationBatches) -> str:
+        """Say how much of each there is."""
+        beside = {
+            "nearest": len(self.nearest),
+            f"written, {len(batches.phrases):,} of them phrases": len(self.written),
+            "entries": len(self.entries),
+            "sentences with ranked hypotheses": len(batches.ranked),
         }
-        files |= {
-            name: path
-            for name in CORPORA
-            if (path := corpora.data_file(run.data, name))
-        }
+        return " and ".join(
+            [
+                f"{len(self.train):,} pairs and {len(self.extra):,} extra",
+                *(f"{count:,} {what}" for what, count in beside.items() if count),
+            ]
+        )
+
+
+def _corpus(run: TranslationRun) -> Corpus:
+    """Read the pairs in the folder of a run. Raises UserError where train or dev is not
+    there, or a file is not readable."""
+    if _rank():
+        return Corpus([], [], [], [], [], [], [])
+    train = corpora.needed_file(run.data, "train", "translation", PAIRS)
+    dev = corpora.needed_file(run.data, "dev", "translation", PAIRS)
+    copied = (
+        corpora.needed_file(run.data, "copied", "copied", PAIRS) if run.copied else None
+    )
     with starting():
-        pairs = {
-            name: corpora.read_pairs(path)
-            for name, path in files.items()
-            if name != "written"
-        }
-        marked = (
-            corpora.read_marked_pairs(files["written"]) if "written" in files else []
-        )
-    train, nearest, dev = (pairs.get(name, []) for name in ("train", "nearest", "dev"))
-    written = [
-        (english, spanish) for english, spanish, mark in marked if mark != corpora.ENTRY
-    ]
-    entries = [
-        (english, spanish) for english, spanish, mark in marked if mark == corpora.ENTRY
-    ]
-    extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
-    path = corpora.data_file(run.data, "ranked")
-    shape: dict[str, Any] = {"dropout": run.dropout, "source": "en", "target": "es"}
-    if run.reverse:
-        shape = {**shape, "source": "es", "target": "en"}
-        dev = corpora.turned(dev)
-
-    def learn() -> Tokenizer:
-        if run.vocabulary:
-            return checkpoint.load_translator(repository.find(run.vocabulary)).tokenizer
-        return learn_vocabulary([*train, *extra, *written, *entries], run.vocab_size)
-
-    def prepare(out: Path) -> tuple[Task, str]:
-        known = (
-            out
-            if (out / "state.pt").is_file()
-            else repository.find(run.start)
-            if run.start
-            else None
-        )
-        if known and known != out:
-            checkpoint.require(known)
-        model_type: type[Any] = (
-            checkpoint.translator_type(known) if known else Transformer
-        )
-        if not known and run.architecture != "transformer":
-            model_type = RecurrentTranslator
-            attention = "additive" if run.architecture == "gru-attention" else "none"
-            shape.update(
-                attention=attention, n_heads=1, d_ff=1, norm="pre", n_decoder_layers=0
-            )
-        model, tokenizer = _model(run, out, model_type, model_type, learn, **shape)
-        if run.risk and (path is None or isinstance(model, RecurrentTranslator)):
-            raise ValueError(
-                "--risk is for transformers, and needs ranked.tsv or ranked.tsv.xz in --data; make it by "
-                "“python -m research data nearest --ranked”, or leave out --risk"
-            )
-        ranked = (
-            corpora.read_ranked(path, tokenizer)
-            if run.risk and path and not _rank()
+        nearest, extra, more, written = (
+            corpora.read_marked_pairs(path)
+            if (path := corpora.data_file(run.data, name))
             else []
+            for name in CORPORA
         )
-        batches = corpora.TranslationBatches(
-            tokenizer,
-            [*train, *nearest],
-            extra,
-            written,
-            entries,
-            ranked,
-            options=run,
-            seed=run.seed,
-            roughening=corpora.Roughening(capitals=run.capitals)
-            if run.roughening
-            else corpora.NO_ROUGHENING,
+        return Corpus(
+            corpora.read_pairs(train),
+            corpora.read_pairs(dev),
+            corpora.unmarked(nearest),
+            corpora.unmarked([*extra, *more]),
+            corpora.unmarked(row for row in written if row[2] != corpora.ENTRY),
+            corpora.unmarked(row for row in written if row[2] == corpora.ENTRY),
+            corpora.read_pairs(copied) if copied else [],
         )
-        learned_from = " and ".join(
-            (
-                f"{len(train):,} pairs and {len(extra):,} extra",
-                *([f"{len(nearest):,} nearest"] if nearest else []),
-                *(
-                    [
-                        f"{len(written):,} written, {len(batches.phrases):,} of them phrases"
-                    ]
-                    if written
-                    else []
-                ),
-                *([f"{len(entries):,} entries"] if entries else []),
-                *(
-                    [f"{len(ranked):,} sentences with ranked hypotheses"]
-                    if ranked
-                    else []
-                ),
-            )
-        )
-        return TranslationTask(
-            model, tokenizer, batches, dev[: run.dev_limit], run.smoothing, run.risk
-        ), learned_from
 
-    return _train(run, prepare)
+
+def _vocabulary(run: TranslationRun, corpus: Corpus) -> Tokenizer:
+    """Take the vocabulary of another checkpoint, or learn one."""
+    if run.vocabulary:
+        return checkpoint.load_translator(repository.find(run.vocabulary)).tokenizer
+    return learn_vocabulary(
+        [*corpus.train, *corpus.extra, *corpus.written, *corpus.entries],
+        run.vocab_size,
+    )
+
+
+def _translator(run: TranslationRun, out: Path) -> tuple[type[Any], dict[str, Any]]:
+    """Return the type of model that a run trains, and what of its shape the options
+    settle: the type is that of an interrupted run in `out`, or of the checkpoint that
+    it begins with, or the one that is asked for."""
+    source, target = ("es", "en") if run.reverse else ("en", "es")
+    shape = {"dropout": run.dropout, "source": source, "target": target}
+    if (out / "state.pt").is_file():
+        return checkpoint.translator_type(out), shape
+    if run.start:
+        start = repository.find(run.start)
+        checkpoint.require(start)
+        return checkpoint.translator_type(start), shape
+    if run.architecture == "transformer":
+        return Transformer, shape
+    return RecurrentTranslator, {
+        **shape,
+        "attention": "additive" if run.architecture == "gru-attention" else "none",
+        "n_heads": 1,
+        "d_ff": 1,
+        "norm": "pre",
+        "n_decoder_layers": 0,
+    }
+
+
+def _ranked(
+    run: TranslationRun, model: Translator, tokenizer: Tokenizer
+) -> list[corpora.Ranked]:
+    """Read the ranked hypotheses that minimum risk training needs."""
+    if not run.risk:
+        return []
+    path = corpora.data_file(run.data, "ranked")
+    if path is None or isinstance(model, RecurrentTranslator):
+        raise ValueError(
+            "--risk is for transformers, and needs ranked.tsv or ranked.tsv.xz in --data; make it by "
+            "“python -m research data nearest --ranked”, or leave out --risk"
+        )
+    return [] if _rank() else corpora.read_ranked(path, tokenizer)
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
     """Pre-train on all texts there are, labels aside; return the last perplexity of the
     validation reviews. Raises UserError."""
-    texts = list[str]()
-    held_out = list[str]()
-    if not _rank():  # it makes the batches of all
-        unlabelled = corpora.needed_file(
-            run.data, "imdb-unlabelled", "sentiment", "a text", "txt"
-        )
-        validation = corpora.needed_file(run.data, "imdb-validation", "sentiment", ROWS)
-        labelled = (
-            corpora.data_file(run.data, name)
-            for name in ("imdb-train", "sst2-train-phrases")
-        )
+    texts, held_out = _texts(run)
+    with _begun(run) as (out, options, device):
         with starting():
-            texts = [
-                text
-                for line in corpora.read_lines(unlabelled)
-                if (text := line.strip())
-            ]
-            texts += [
-                text for path in labelled if path for _, text in reviews.read_rows(path)
-            ]
-            held_out = [text for _, text in reviews.read_rows(validation)]
-
-    def prepare(out: Path) -> tuple[Task, str]:
-        learn = partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed)
-        model, tokenizer = _model(
-            run,
-            out,
-            LanguageModel,
-            LanguageModel,
-            learn,
-            dropout=run.dropout,
-            max_length=run.max_length,
-        )
-        length = model.config.max_length
-        encoded = reviews.encode_texts(tokenizer, texts)
-        windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
-        validation_windows = reviews.Windows(
-            reviews.encode_texts(tokenizer, held_out), length, run.batch_pieces
-        )
-        # batches, rounded up
-        count = -(-run.dev_pieces // (length * validation_windows.size))
-        scored = [] if _rank() else [*islice(validation_windows.epoch(0), count)]
-        if not (scored or _rank()):
-            raise ValueError(
-                f"the validation reviews fill no window of {length} pieces; give more of them, a smaller "
-                f"--max-length, or --dev-pieces above 0"
+            model, tokenizer = _model(
+                run,
+                out,
+                LanguageModel,
+                LanguageModel,
+                partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed),
+                dropout=run.dropout,
+                max_length=run.max_length,
             )
-        return (
-            LanguageModelTask(model, tokenizer, windows, scored),
-            f"{len(encoded):,} texts of {sum(map(len, encoded)):,} pieces",
-        )
+            length = model.config.max_length
+            encoded = reviews.encode_texts(tokenizer, texts)
+            windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
+            validation = reviews.Windows(
+                reviews.encode_texts(tokenizer, held_out), length, run.batch_pieces
+            )
+            # batches, rounded up
+            count = -(-run.dev_pieces // (length * validation.size))
+            scored = [] if _rank() else [*islice(validation.epoch(0), count)]
+            if not (scored or _rank()):
+                raise ValueError(
+                    f"the validation reviews fill no window of {length} pieces; give more of them, a smaller "
+                    f"--max-length, or --dev-pieces above 0"
+                )
+            task = LanguageModelTask(model, tokenizer, windows, scored)
+        learned_from = f"{len(encoded):,} texts of {sum(map(len, encoded)):,} pieces"
+        return _trained(run, task, learned_from, out, options, device)
 
-    return _train(run, prepare)
+
+def _texts(run: LanguageModelRun) -> tuple[list[str], list[str]]:
+    """Read the texts to learn from, and those held out; none but in the first process,
+    which makes the batches of all."""
+    if _rank():
+        return [], []
+    unlabelled = corpora.needed_file(
+        run.data, "imdb-unlabelled", "sentiment", "a text", "txt"
+    )
+    validation = corpora.needed_file(run.data, "imdb-validation", "sentiment", ROWS)
+    with starting():
+        lines = map(str.strip, corpora.read_lines(unlabelled))
+        texts = [line for line in lines if line]
+        for name in LEARNED:
+            if path := corpora.data_file(run.data, name):
+                texts += [text for _, text in reviews.read_rows(path)]
+        return texts, [text for _, text in reviews.read_rows(validation)]
 
 
 def train_sentiment(run: SentimentRun) -> dict[str, float]:
     """Fine-tune a language model, or train a classifier from nothing; return the last
     accuracies on validation data. Raises UserError."""
-    learned = ("imdb-train", "sst2-train-phrases")
-    validation = ("imdb-validation", "sst2-validation")
-    # read by the first process, which makes the batches of all
-    names = (*learned, *validation)
-    files = {
-        name: corpora.needed_file(run.data, name, "sentiment", ROWS)
-        for name in names
-        if not _rank()
-    }
-    with starting():
-        rows = {name: reviews.read_rows(files[name]) if files else [] for name in names}
-        for name in learned:
-            rows[name] = reviews.share(rows[name], run.label_share, run.seed)
-    for name in validation:
-        rows[name] = rows[name][: run.dev_limit or None]
-
-    def prepare(out: Path) -> tuple[Task, str]:
-        texts = [text for name in learned for _, text in rows[name]]
-        learn = partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed)
-        model, tokenizer = _model(
-            run,
-            out,
-            TransformerClassifier,
-            LanguageModel,
-            learn,
-            labels=LABELS,
-            pooling=run.pooling,
-            dropout=run.dropout,
-            causal=run.causal,
-            max_length=run.max_length,
-        )
-        examples = {
-            name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
-            for name, of_name in rows.items()
-        }
-        films, phrases = (examples[name] for name in learned)
-        batches = reviews.ReviewBatches(
-            [(films, run.reviews), (phrases, run.phrases)],
-            batch_pieces=run.batch_pieces,
-            batch_rows=run.batch_rows,
-            seed=run.seed,
-        )
-        scored = {
-            "imdb": examples["imdb-validation"],
-            "sst2": examples["sst2-validation"],
-        }
-        learned_from = {
-            "pretrained": bool(run.start),
-            "share": run.label_share,
-            "labels": len(films) + len(phrases),
-        }
-        return (
-            SentimentTask(
+    rows = _rows(run)
+    with _begun(run) as (out, options, device):
+        with starting():
+            texts = [text for name in LEARNED for _, text in rows[name]]
+            model, tokenizer = _model(
+                run,
+                out,
+                TransformerClassifier,
+                LanguageModel,
+                partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed),
+                labels=LABELS,
+                pooling=run.pooling,
+                dropout=run.dropout,
+                causal=run.causal,
+                max_length=run.max_length,
+            )
+            examples = {
+                name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
+                for name, of_name in rows.items()
+            }
+            films, phrases = (examples[name] for name in LEARNED)
+            batches = reviews.ReviewBatches(
+                [(films, run.reviews), (phrases, run.phrases)],
+                batch_pieces=run.batch_pieces,
+                batch_rows=run.batch_rows,
+                seed=run.seed,
+            )
+            task = SentimentTask(
                 model,
                 tokenizer,
                 batches,
-                scored,
+                {
+                    "imdb": examples["imdb-validation"],
+                    "sst2": examples["sst2-validation"],
+                },
                 run.auxiliary,
                 run.blank,
-                learned_from,
-            ),
-            f"{len(films):,} reviews and {len(phrases):,} phrases",
-        )
+                {
+                    "pretrained": bool(run.start),
+                    "share": run.label_share,
+                    "labels": len(films) + len(phrases),
+                },
+            )
+        learned_from = f"{len(films):,} reviews and {len(phrases):,} phrases"
+        return _trained(run, task, learned_from, out, options, device)
 
-    return _train(run, prepare)
+
+def _rows(run: SentimentRun) -> dict[str, list[Labelled]]:
+    """Read the labelled texts by the names of their files, as many as the run takes;
+    none but in the first process, which makes the batches of all."""
+    names = (*LEARNED, *VALIDATION)
+    if _rank():
+        return {name: [] for name in names}
+    files = {
+        name: corpora.needed_file(run.data, name, "sentiment", ROWS) for name in names
+    }
+    with starting():
+        rows = {name: reviews.read_rows(path) for name, path in files.items()}
+        for name in LEARNED:
+            rows[name] = reviews.share(rows[name], run.label_share, run.seed)
+    for name in VALIDATION:
+        rows[name] = rows[name][: run.dev_limit or None]
+    return rows
+
+
+# What every run does
 
 
 def starting() -> AbstractContextManager[None]:
@@ -329,9 +359,9 @@ def _model(
     """Make the model of an interrupted run in `out`, whose weights the trainer loads,
     or begin one.
 
-    It begins with the checkpoint of a `start_type` that the run names, whose shape it
-    has but for what is given here; or with the shape that is asked for and the
-    vocabulary that `learn` returns, which the first process calls.
+    With --from, it takes the weights, vocabulary and shape of that checkpoint, which
+    holds a `start_type`; `shape` overrides. Otherwise it takes the shape asked for, and
+    the first process learns a vocabulary.
     """
     vocabulary = out / "tokenizer.model"
     config_type: type[Any] = checkpoint.kind_for(model_type).config
@@ -364,19 +394,34 @@ def _model(
     return model, tokenizer
 
 
-def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]]) -> dict[str, float]:
-    """Train on as many processes as torchrun has started; return the last scores. A dry
-    run only says what it would take.
-
-    prepare: make the task of a folder, and say what it learns from.
-    """
+@contextmanager
+def _begun(run: Run) -> Iterator[tuple[Path, TrainingOptions, torch.device]]:
+    """Begin this process's part of a run, on as many processes as torchrun has started,
+    and end it; yields the folder to write to, which a dry run throws away, the options
+    and the device."""
     try:
         with (
             tempfile.TemporaryDirectory()
             if run.dry_run
-            else nullcontext(run.out) as out
+            else nullcontext(run.out) as folder
         ):
-            return _train_here(run, prepare, Path(out))
+            out = Path(folder)
+            with starting():
+                options = run.training_options()
+                device = own_device(run.device)
+                if run.threads:
+                    torch.set_num_threads(run.threads)
+                if device.type == "cuda":
+                    torch.cuda.set_device(device)
+                out.mkdir(parents=True, exist_ok=True)
+                if _distributed() and run.dry_run:
+                    raise ValueError(
+                        "a dry run takes one process; leave out torchrun, and divide the time by hand"
+                    )
+                if _distributed():
+                    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+                torch.manual_seed(options.seed)
+            yield out, options, device
     except RuntimeError as error:
         if _distributed() and (
             isinstance(error, dist.DistError) or "gloo" in str(error)
@@ -394,26 +439,19 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]]) -> dict[str, f
             dist.destroy_process_group()
 
 
-def _train_here(
-    run: Run, prepare: Callable[[Path], tuple[Task, str]], out: Path
+def _trained(
+    run: Run,
+    task: Task,
+    learned_from: str,
+    out: Path,
+    options: TrainingOptions,
+    device: torch.device,
 ) -> dict[str, float]:
-    """Do this process's part of `_train`, and leave the process group open."""
+    """Train; return the last scores. A dry run only says what it would take.
+
+    learned_from: what the task learns from, in words.
+    """
     with starting():
-        options = run.training_options()
-        device = own_device(run.device)
-        if run.threads:
-            torch.set_num_threads(run.threads)
-        if device.type == "cuda":
-            torch.cuda.set_device(device)
-        out.mkdir(parents=True, exist_ok=True)
-        if _distributed():
-            if run.dry_run:
-                raise ValueError(
-                    "a dry run takes one process; leave out torchrun, and divide the time by hand"
-                )
-            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-        torch.manual_seed(options.seed)
-        task, learned_from = prepare(out)
         if run.dry_run:
             print(forecast(task, options, device, learned_from))
             return {}
@@ -425,23 +463,32 @@ def _train_here(
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
     trainer = Trainer(task, out, options, device, asked, recorder)
     if trainer.rank == 0:
-        ignored = [
-            f"--{'from' if name == 'start' else name.replace('_', '-')} {trainer.begun_with[name]} (not {value})"
-            for name, value in asked.items()
-            if trainer.begun_with[name] != value
-        ]
-        if ignored:
-            print(
-                f"The run in {out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
-                f"--out to begin a new run.",
-                flush=True,
-            )
+        _say_how_it_begins(trainer, asked, learned_from)
+    return trainer.train()
+
+
+def _say_how_it_begins(
+    trainer: Trainer, asked: dict[str, Any], learned_from: str
+) -> None:
+    """Print what a run trains and from which step; and which options have no effect, as
+    the run goes on as it was begun."""
+    ignored = [
+        f"--{'from' if name == 'start' else name.replace('_', '-')} {trainer.begun_with[name]} (not {value})"
+        for name, value in asked.items()
+        if trainer.begun_with[name] != value
+    ]
+    if ignored:
         print(
-            f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
-            f"process(es), {learned_from}, from step {trainer.step}",
+            f"The run in {trainer.folder} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
+            f"--out to begin a new run.",
             flush=True,
         )
-    return trainer.train()
+    parameters = sum(p.numel() for p in trainer.task.model.parameters())
+    print(
+        f"{parameters:,} parameters on {trainer.device}, {trainer.processes} process(es), {learned_from}, "
+        f"from step {trainer.step}",
+        flush=True,
+    )
 
 
 # What a run would take

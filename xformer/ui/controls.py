@@ -411,11 +411,15 @@ class Controls(dict[str, Control]):
     ) -> dict[str, Kind]:
         """List the kind of each control, for a model and the values of the controls;
         their defaults if not given."""
+
+        def held(key: str, kind: Kind) -> Any:
+            return kind.default if values is None else values[key]
+
         return {
             key: kind
             for key, kind, _ in self._each(
                 service,
-                lambda key, kind: kind.default if values is None else values[key],
+                held,
             )
         }
 

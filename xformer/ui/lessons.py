@@ -18,7 +18,7 @@ from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
-from xformer.ui.controls import Controls, Kind
+from xformer.ui.controls import Controls, Kind, Values
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
@@ -81,9 +81,13 @@ def build(page: Page) -> None:
         f'data-leave="{language.html("projector_leave")}"></aside>'
     )
     shown = canvas("lesson.js", panel_html, "lessons", value(at.value, language))
+
+    def at_address(service: TranslationService, values: Values) -> Any:
+        return gr.update(value=value(values["lesson"], language))
+
     page.views["lesson"] = View(
         shown,
-        lambda service, values: gr.update(value=value(values["lesson"], language)),
+        at_address,
     )
 
     def connect() -> None:

@@ -25,14 +25,22 @@ from xformer.serve.protocol import (
 from xformer.strings import ENGLISH, SPANISH, Language, leftwards
 from xformer.ui import frames, lessons
 from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
-from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
+from xformer.ui.controls import (
+    LONGEST,
+    Controls,
+    OneOf,
+    Values,
+    Words,
+    in_steps,
+    setting_order,
+)
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.parts import tabs as tabs_of
 from xformer.ui.places import overview
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.delivery import Delivery
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import Listener, Page, TabModule, View, examples
+from xformer.ui.tabs import Listener, Page, TabModule, View, example, examples
 
 TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -195,7 +203,7 @@ def build(
     # No States: the browser writes these into the address.
     asked = controls.add(
         "text",
-        lambda service, _: Words(examples(service)[0]),
+        example,
         gr.Textbox,
         always=True,
         visible=False,
@@ -353,6 +361,15 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
     """Add what the frame shows of the model."""
     models = page.models
     controls = page.controls
+
+    def models_menu(service: TranslationService, values: Values) -> Any:
+        return gr.update(
+            choices=[
+                *dict.fromkeys((*models.names, values["model"] or models.names[0]))
+            ],
+            value=values["model"] or models.names[0],
+        )
+
     page.views.update(
         {
             "about": View(
@@ -360,23 +377,12 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
             ),
             "examples": View(
                 frame["sample"],
-                lambda service, values: gr.Dataset(
-                    samples=[[example] for example in examples(service)]
-                ),
+                _samples,
             ),
-            "codes": View(
-                frame["codes"], lambda service, _: gr.update(**_codes(service))
-            ),
+            "codes": View(frame["codes"], _codes_menu),
             "models": View(
                 frame["models"],
-                lambda service, values: gr.update(
-                    choices=[
-                        *dict.fromkeys(
-                            (*models.names, values["model"] or models.names[0])
-                        )
-                    ],
-                    value=values["model"] or models.names[0],
-                ),
+                models_menu,
             ),
             LEFT_OUT: View(
                 gr.Textbox(controls.left_out(page.service), visible=False),
@@ -384,6 +390,14 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
             ),
         }
     )
+
+
+def _samples(service: TranslationService, values: Values) -> Any:
+    return gr.Dataset(samples=[[example] for example in examples(service)])
+
+
+def _codes_menu(service: TranslationService, _: Any) -> Any:
+    return gr.update(**_codes(service))
 
 
 def _write(page: Page, *move: gr.Textbox) -> Listener:

@@ -21,7 +21,7 @@ from xformer.serve.protocol import (
     WriterService,
 )
 from xformer.strings import ASSETS, Language
-from xformer.ui.controls import Controls, Values
+from xformer.ui.controls import Controls, Values, Words
 from xformer.ui.handlers import Ask
 
 # By what they are for: "translation" in English, "translation_es" and so on,
@@ -59,14 +59,21 @@ class View:
 
 def opened_by(controls: Controls, part: gr.Accordion) -> View:
     """A part that is open where the address asks something of its controls."""
+
     # As a component, which is set together with the values of the controls: it tells at
     # once that it is open.
+    def opened(service: TranslationService, values: Values) -> Any:
+        return gr.Accordion(open=True) if controls.asked(service, values) else gr.skip()
+
     return View(
         part,
-        lambda service, values: (
-            gr.Accordion(open=True) if controls.asked(service, values) else gr.skip()
-        ),
+        opened,
     )
+
+
+def example(service: TranslationService, _: Any) -> Words:
+    """What a field of a sentence holds at first."""
+    return Words(examples(service)[0])
 
 
 @dataclass(eq=False)

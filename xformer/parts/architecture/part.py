@@ -100,14 +100,20 @@ def build(part: Layout) -> None:
                 "tab": page.tab,
                 **page.controls.named("stack", "layer", "show", "heads"),
             }
+
+            def open_layer(
+                service: TranslationService, language: Language, *, event: gr.EventData
+            ) -> dict[str, Any]:
+                return heads.open_layer(
+                    service,
+                    language,
+                    text_of(event, "stack"),
+                    number_of(event, "layer"),
+                )
+
             chosen = part["towers"].choose(
                 **page.ask(
-                    lambda service, language, *, event: heads.open_layer(
-                        service,
-                        language,
-                        text_of(event, "stack"),
-                        number_of(event, "layer"),
-                    ),
+                    open_layer,
                     {},
                     opens,
                 ),
@@ -146,7 +152,7 @@ def _sizes(part: Layout) -> None:
                 )
             part.control(
                 "size_norm",
-                lambda service, _: OneOf(tuple(NORMS), _own(service).norm),
+                _own_norm,
                 gr.Radio,
                 "train_order",
                 choices=part.language.choices("train_order_{}", NORMS),
@@ -158,6 +164,10 @@ def _sizes(part: Layout) -> None:
         **part.listener(count, "table", "said", problem="problem", only_here=True),
         **LATEST,
     )
+
+
+def _own_norm(service: TranslationService, _: Any) -> OneOf:
+    return OneOf(tuple(NORMS), _own(service).norm)
 
 
 def _own(service: TranslationService) -> Sizes:

@@ -207,9 +207,7 @@ def _pictures(look: Layout) -> Pictures:
     pictures.fact("choice", choice_of)
     pictures.fact(
         "lacking",
-        lambda service, trace, stack: (
-            "no_trace" if trace is None else no_maps(service, stack)
-        ),
+        lacking,
     )
     pictures.fact(
         "given",
@@ -217,15 +215,11 @@ def _pictures(look: Layout) -> Pictures:
     )
     pictures.fact(
         "maps",
-        lambda trace, stack, weigh, lacking: (
-            None if lacking else all_maps(trace, stack, weigh)
-        ),
+        maps_of,
     )
     pictures.fact(
         "seen",
-        lambda trace, choice, maps, given, language, again: (
-            None if maps is None else picture(trace, choice, language, maps, given)
-        ),
+        seen_of,
     )
     pictures.fact("best", best_heads)
     pictures.add_each(
@@ -265,6 +259,21 @@ def _pictures(look: Layout) -> Pictures:
         None, page.trace.change, again.change, late_events=[page.lock.change]
     )
     return pictures
+
+
+def lacking(service: TranslationService, trace: Trace | None, stack: str) -> str:
+    """Say by its key why there are no maps of a stack; "" where there are."""
+    return "no_trace" if trace is None else no_maps(service, stack)
+
+
+def maps_of(trace: Trace, stack: str, weigh: bool, lacking: str) -> Any:
+    return None if lacking else all_maps(trace, stack, weigh)
+
+
+def seen_of(
+    trace: Trace, choice: Any, maps: Any, given: Any, language: Language, again: str
+) -> Any:
+    return None if maps is None else picture(trace, choice, language, maps, given)
 
 
 def _choose(look: Layout, pictures: Pictures) -> None:

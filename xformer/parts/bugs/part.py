@@ -31,7 +31,7 @@ def build(part: Layout) -> None:
     pictures.follow(follow, "bug_guess")
     pictures.fact(
         "bug",
-        lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient],
+        bug_of,
     )
     pictures.fact("healthy", healthy)
     pictures.fact("ill", examined)
@@ -73,11 +73,7 @@ def build(part: Layout) -> None:
     pictures.add(
         "reply",
         reply,
-        lambda healthy, ill, bug, bug_guess, language: (
-            ""
-            if bug_guess == GUESSES[0]
-            else figures.reply(healthy, ill, bug, bug_guess, language)
-        ),
+        reply_to,
     )
     pictures.listen(
         problem,
@@ -87,6 +83,21 @@ def build(part: Layout) -> None:
     )
     button.click(
         **pictures.listener(problem, deal, outputs={"bug_seed": seed}), **QUIET
+    )
+
+
+def bug_of(bug_patient: str, bug_seed: str) -> str:
+    """Return the bug that a patient has."""
+    return figures.patients(int(bug_seed))[bug_patient]
+
+
+def reply_to(
+    healthy: Any, ill: Any, bug: str, bug_guess: str, language: Language
+) -> str:
+    return (
+        ""
+        if bug_guess == GUESSES[0]
+        else figures.reply(healthy, ill, bug, bug_guess, language)
     )
 
 

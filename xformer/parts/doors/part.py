@@ -162,7 +162,11 @@ def learns(study: StudyService, door: Door) -> Door:
         [(0, 0.0), *((step, score) for step, _, score in course.scores)]
         for course in study.recorded().courses
     ]
-    best = max(runs, key=lambda run: max(score for _, score in run))
+
+    def highest(run: list[tuple[int, float]]) -> float:
+        return max(score for _, score in run)
+
+    best = max(runs, key=highest)
     most = max(score for _, score in best) or 1
     return replace(
         door,

@@ -15,7 +15,7 @@ from xformer.parts.judging import draw as figures
 from xformer.parts.judging import maximum as of_maximum
 from xformer.parts.judging.draw import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
-from xformer.serve.protocol import ReviewService
+from xformer.serve.protocol import ReviewService, StudyService
 from xformer.strings import ASSETS, Language
 from xformer.ui.components import canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
@@ -62,9 +62,11 @@ def build(part: Layout) -> None:
     # The review that was judged, for the address; "" for the example. The last declared
     # is set first: it must be there before the classifier's choice is answered.
     part.hidden("review", Words(), gr.Textbox)
-    part.ask = Ask(
-        lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab
-    )
+
+    def reader_of(name: str) -> Any:
+        return nullcontext(readers.get(name, reader))
+
+    part.ask = Ask(reader_of, language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
         _review(part, reader)
     page.review = part["text"]
@@ -202,13 +204,17 @@ def _listen(part: Layout) -> None:
     )
     kind.input(
         **part.listener(
-            lambda service, language, *, kind: {
-                "of_head": gr.update(visible=kind == "head")
-            },
+            show_head,
             "of_head",
         ),
         **QUIET,
     )
+
+
+def show_head(
+    service: ReviewService, language: Language, *, kind: str
+) -> dict[str, Any]:
+    return {"of_head": gr.update(visible=kind == "head")}
 
 
 def _about(info: ModelInfo, language: Language) -> str:
@@ -452,11 +458,7 @@ def _quality(part: Layout, reader: ReviewService) -> None:
             )
         fold.expand(
             **part.listener(
-                lambda service, language: {
-                    "calibration": figure(
-                        figures.reliability(service.calibration, language)
-                    )
-                },
+                draw_calibration,
                 "calibration",
             ),
             **QUIET,
@@ -467,12 +469,7 @@ def _quality(part: Layout, reader: ReviewService) -> None:
         part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
     fold.expand(
         **part.listener(
-            lambda service, language: {
-                "shares": figure(
-                    figures.pretraining(study := service.pretraining(), language)
-                ),
-                "shares_said": figures.pretraining_said(study, language),
-            },
+            draw_shares,
             "shares",
             "shares_said",
             ask=part.page.always(part.page.study),
@@ -490,3 +487,15 @@ def _quality(part: Layout, reader: ReviewService) -> None:
                 "tables poolings-view",
                 figures.poolings(scores, language),
             )
+
+
+def draw_shares(service: StudyService, language: Language) -> dict[str, Any]:
+    study = service.pretraining()
+    return {
+        "shares": figure(figures.pretraining(study, language)),
+        "shares_said": figures.pretraining_said(study, language),
+    }
+
+
+def draw_calibration(service: Any, language: Language) -> dict[str, Any]:
+    return {"calibration": figure(figures.reliability(service.calibration, language))}

@@ -67,11 +67,9 @@ def plain(text: str) -> str:
 def shipped() -> bytes:
     """The pairs that ship, one a line. Raises UserError where a file is missing or
     broken."""
+    files = " + ".join(path.name for path in FILES)
     with refusing(
-        (OSError, lzma.LZMAError),
-        lambda _: Message.of(
-            "learned_missing", files=" + ".join(path.name for path in FILES)
-        ),
+        (OSError, lzma.LZMAError), Message.of("learned_missing", files=files)
     ):
         return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
 
@@ -193,16 +191,22 @@ def nearest_pairs(service: Any, asked: NearestPairs, tell: Progress | None) -> L
         raise UserError(Message.of("learned_language", model=service.info.name))
     none = list[MemoryScore]()
     text = service.read(asked.text).text
-    scores = service.measured(
-        lambda found: [MemoryScore(**one) for one in found["memory"]["scores"]], none
-    )
+    scores = service.measured(_memory_scores, none)
     with LOCK, service.guard.work() as pause:
         if side not in KEPT:
-            KEPT[side] = Index(
-                known(side), side, lambda *now: (pause(), tell and tell(*now))
-            )
+
+            def noted(*now: int) -> None:
+                pause()
+                if tell:
+                    tell(*now)
+
+            KEPT[side] = Index(known(side), side, noted)
             give_back()  # 30 MB
         return replace(KEPT[side].nearest(text), scores=tuple(scores))
+
+
+def _memory_scores(found: dict[str, Any]) -> list[MemoryScore]:
+    return [MemoryScore(**one) for one in found["memory"]["scores"]]
 
 
 ANSWERS: Answers = {NearestPairs: nearest_pairs}

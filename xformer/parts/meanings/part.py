@@ -34,9 +34,7 @@ def build(part: Layout) -> None:
     part.look("mean_look")
     field = part.control(
         "mean_beside",
-        lambda service, _: Words(
-            " / ".join(ALL_EXAMPLES.get(f"meanings_{service.info.source}", ()))
-        ),
+        _beside_example,
         gr.Textbox,
         info="mean_beside_info",
         lines=1,
@@ -65,6 +63,10 @@ def build(part: Layout) -> None:
         *(one.change for one in chosen),
     ]
     gr.on(events, **pictures.listener(problem, read), **LATEST)
+
+
+def _beside_example(service: TranslationService, _: Any) -> Words:
+    return Words(" / ".join(ALL_EXAMPLES.get(f"meanings_{service.info.source}", ())))
 
 
 def state_of(service: TranslationService, _: Values) -> OneOf:

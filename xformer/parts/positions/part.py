@@ -100,11 +100,7 @@ def build(page: Page) -> Tab:
                 pictures.add(
                     "lengths",
                     part.plot("pos-lengths"),
-                    lambda service, language: (
-                        figures.lengths(service.length_scores, language)
-                        if service.length_scores
-                        else None
-                    ),
+                    draw_lengths,
                     seen="lengths_open",
                 )
             with gr.Column(visible=not page.service.length_scores) as unmeasured:
@@ -122,13 +118,25 @@ def build(page: Page) -> Tab:
             "table": opened_by(part.controls, table),
             "measured": View(
                 measured,
-                lambda service, values: gr.update(visible=bool(service.length_scores)),
+                _measured,
             ),
             "unmeasured": View(
                 unmeasured,
                 lambda service, values: gr.update(visible=not service.length_scores),
             ),
         },
+    )
+
+
+def _measured(service: TranslationService, values: Values) -> Any:
+    return gr.update(visible=bool(service.length_scores))
+
+
+def draw_lengths(service: TranslationService, language: Language) -> Any:
+    return (
+        figures.lengths(service.length_scores, language)
+        if service.length_scores
+        else None
     )
 
 
@@ -147,18 +155,14 @@ def _table(part: Layout) -> gr.Accordion:
             # By default those of the model.
             part.control(
                 "d_model",
-                lambda service, _: Whole(
-                    min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2
-                ),
+                _width,
                 gr.Slider,
                 "pos_width",
                 min_width=200,
             )
             part.control(
                 "base_power",
-                lambda service, _: Real(
-                    math.log10(service.info.position_base), *POWERS, step=0.05
-                ),
+                _power,
                 gr.Slider,
                 "pos_power",
                 "pos_power_info",
@@ -169,9 +173,7 @@ def _table(part: Layout) -> gr.Accordion:
                 pictures.add(
                     "table",
                     part.plot("pos-table"),
-                    lambda length, d_model, base, language: figures.table(
-                        explain.table(length, d_model, base), base, language
-                    ),
+                    draw_table,
                     seen="table_open",
                 )
             with gr.Column(min_width=300):
@@ -195,6 +197,18 @@ def _table(part: Layout) -> gr.Accordion:
     return table
 
 
+def _width(service: TranslationService, _: Any) -> Whole:
+    return Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2)
+
+
+def _power(service: TranslationService, _: Any) -> Real:
+    return Real(math.log10(service.info.position_base), *POWERS, step=0.05)
+
+
+def draw_table(length: int, d_model: int, base: float, language: Language) -> Any:
+    return figures.table(explain.table(length, d_model, base), base, language)
+
+
 def _why(part: Layout, pictures: Pictures) -> None:
     """Lay out why the table works."""
 
@@ -210,25 +224,19 @@ def _why(part: Layout, pictures: Pictures) -> None:
             late(
                 "waves",
                 part.plot("pos-waves"),
-                lambda length, d_model, base_power, language: figures.wavelengths(
-                    d_model, _bases(base_power), length, language
-                ),
+                draw_waves,
             )
         with gr.Column(min_width=300):
             heading("distance")
             late(
                 "distances",
                 part.plot("pos-distance"),
-                lambda length, d_model, base_power, language: figures.distances(
-                    _tables(length, d_model, base_power), language
-                ),
+                draw_distances,
             )
     late(
         "compared",
         gr.HTML(elem_classes="tables"),
-        lambda length, d_model, base_power, language: figures.bases(
-            _tables(length, d_model, base_power), language
-        ),
+        draw_compared,
     )
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
@@ -236,9 +244,7 @@ def _why(part: Layout, pictures: Pictures) -> None:
             with gr.Row(elem_classes="controls"):
                 part.control(
                     "pair",
-                    lambda _, so_far: Whole(
-                        min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1
-                    ),
+                    _turned,
                     gr.Slider,
                     "pos_pair_label",
                     min_width=140,
@@ -264,17 +270,40 @@ def _why(part: Layout, pictures: Pictures) -> None:
             late(
                 "confusion",
                 part.plot("pos-noise"),
-                lambda length, d_model, base_power, language: figures.confusion(
-                    {
-                        base: _confusion(length, d_model, base)
-                        for base in _bases(base_power)
-                    },
-                    NOISE,
-                    length,
-                    d_model,
-                    language,
-                ),
+                draw_confusion,
             )
+
+
+def draw_compared(
+    length: int, d_model: int, base_power: float, language: Language
+) -> str:
+    return figures.bases(_tables(length, d_model, base_power), language)
+
+
+def draw_waves(length: int, d_model: int, base_power: float, language: Language) -> Any:
+    return figures.wavelengths(d_model, _bases(base_power), length, language)
+
+
+def draw_distances(
+    length: int, d_model: int, base_power: float, language: Language
+) -> Any:
+    return figures.distances(_tables(length, d_model, base_power), language)
+
+
+def draw_confusion(
+    length: int, d_model: int, base_power: float, language: Language
+) -> Any:
+    return figures.confusion(
+        {base: _confusion(length, d_model, base) for base in _bases(base_power)},
+        NOISE,
+        length,
+        d_model,
+        language,
+    )
+
+
+def _turned(_: Any, so_far: Values) -> Whole:
+    return Whole(min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1)
 
 
 def base_of(base_power: float) -> float:
@@ -368,7 +397,7 @@ def _experiment(page: Page) -> Layout:
     change = pictures.input("change", gr.State())
     pictures.fact("moved", make_change)
     pictures.fact("both_maps", both_maps)
-    pictures.follow(lambda change: None if change is None else {})
+    pictures.follow(nothing_changed)
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
@@ -439,6 +468,10 @@ def _experiment(page: Page) -> Layout:
     )
     compare.input(**pictures.listener(result, outputs={"change": change}), **QUIET)
     return part
+
+
+def nothing_changed(change: Any) -> dict[str, Any] | None:
+    return None if change is None else {}
 
 
 def show(

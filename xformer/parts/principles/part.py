@@ -131,41 +131,63 @@ def _facts(pictures: Pictures) -> None:
     # The head that is chosen, in the last layer of its stack where that has fewer.
     pictures.fact(
         "head",
-        lambda service, first_stack, first_layer, first_head: Head(
-            first_stack,
-            min(int(first_layer), layer_of(service, {"stack": first_stack}).most),
-            int(first_head),
-        ),
+        first_head_of,
     )
     pictures.fact("walk", walk_through)
     pictures.fact("asks", asked)
     pictures.fact(
         "pair",
-        lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)],
+        texts_of,
     )
     pictures.fact("power", lambda beta_power: float(beta_power))
-    pictures.fact(
-        "side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder"
-    )
+    pictures.fact("side", side_of)
     pictures.fact(
         "stream",
-        lambda service, trace, side: service.ask(
-            Follow(trace.text, trace.tokens, side)
-        ),
+        followed,
     )
     pictures.fact("layer", lambda head: head.layer)
     pictures.fact(
         "begun",
-        lambda service, trace, head: service.ask(Begin(trace.text, trace.tokens, head)),
+        begun,
     )
     pictures.fact(
         "ways",
-        lambda service: [
-            explain.split(service.info.d_model, heads)
-            for heads in HEADS
-            if service.info.d_model % heads == 0
-        ],
+        ways,
     )
+
+
+def first_head_of(
+    service: TranslationService, first_stack: str, first_layer: int, first_head: int
+) -> Head:
+    return Head(
+        first_stack,
+        min(int(first_layer), layer_of(service, {"stack": first_stack}).most),
+        int(first_head),
+    )
+
+
+def texts_of(trace: Trace | None) -> list[str]:
+    return [] if trace is None else [trace.text, sentence(trace.predicted)]
+
+
+def side_of(head: Head) -> str:
+    return "encoder" if head.stack == "encoder_self" else "decoder"
+
+
+def followed(service: TranslationService, trace: Trace, side: str) -> Any:
+    return service.ask(Follow(trace.text, trace.tokens, side))
+
+
+def begun(service: TranslationService, trace: Trace, head: Head) -> Any:
+    return service.ask(Begin(trace.text, trace.tokens, head))
+
+
+def ways(service: TranslationService) -> list[Any]:
+    return [
+        explain.split(service.info.d_model, heads)
+        for heads in HEADS
+        if service.info.d_model % heads == 0
+    ]
 
 
 def _walk(part: Layout, pictures: Pictures) -> None:
@@ -275,11 +297,7 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
         pictures.add(
             "variance",
             plot("first-variance"),
-            lambda service, language: figures.variance(
-                explain.variance(),
-                service.info.d_model // service.info.n_heads,
-                language,
-            ),
+            draw_variance,
             seen="variance_open",
         )
     with part.folded("split", pictures):
@@ -313,6 +331,14 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
             "initial", part.table("tables"), figures.initial, seen="initial_open"
         )
     return state
+
+
+def draw_variance(service: TranslationService, language: Language) -> Any:
+    return figures.variance(
+        explain.variance(),
+        service.info.d_model // service.info.n_heads,
+        language,
+    )
 
 
 def _additive(part: Layout) -> None:

@@ -63,9 +63,9 @@ def build(part: Layout) -> None:
     pictures.follow(follow, "maps_layer", "maps_head")
     pictures.fact(
         "traces",
-        lambda service, read: {of: one.trace(read) for of, one in service.items()},
+        traces_of,
     )
-    pictures.fact("of", lambda traces, maps_of: maps_of if maps_of in traces else OF[0])
+    pictures.fact("of", of_which)
     pictures.fact("choice", choice_of)
     pictures.fact(
         "maps",
@@ -87,14 +87,7 @@ def build(part: Layout) -> None:
             pictures.add(
                 "rules",
                 gr.HTML(elem_classes="summary"),
-                lambda service, of, seen, language: figures.rules(
-                    seen.rules,
-                    language.say(
-                        "maps_note_causal"
-                        if service[of].info.causal
-                        else "maps_note_full"
-                    ),
-                ),
+                draw_rules,
             )
             about = gr.HTML(
                 figures.about(reader.info, reader.info, language),
@@ -103,9 +96,7 @@ def build(part: Layout) -> None:
             pictures.add(
                 "about",
                 about,
-                lambda service, of, language: figures.about(
-                    service[of].info, service[classifier_of(of)].info, language
-                ),
+                draw_about,
             )
             pictures.add(
                 "below",
@@ -140,6 +131,27 @@ def build(part: Layout) -> None:
             page.reviewer.input(**part.listener(take, "read", "maps_of"), **QUIET)
 
     page.connections.append(connect)
+
+
+def traces_of(service: dict[str, Any], read: str) -> dict[str, Trace]:
+    return {of: one.trace(read) for of, one in service.items()}
+
+
+def of_which(traces: dict[str, Trace], maps_of: str) -> str:
+    return maps_of if maps_of in traces else OF[0]
+
+
+def draw_rules(service: dict[str, Any], of: str, seen: Any, language: Language) -> str:
+    return figures.rules(
+        seen.rules,
+        language.say(
+            "maps_note_causal" if service[of].info.causal else "maps_note_full"
+        ),
+    )
+
+
+def draw_about(service: dict[str, Any], of: str, language: Language) -> str:
+    return figures.about(service[of].info, service[classifier_of(of)].info, language)
 
 
 def _settings(part: Layout, readers: Readers) -> None:

@@ -68,9 +68,7 @@ def build(part: Layout) -> None:
     asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
     pictures.input("pairs_part", part["part"])
     pictures.fact("compared", compare)
-    pictures.fact(
-        "ranked", lambda compared: figures.ranked(compared) if compared else []
-    )
+    pictures.fact("ranked", ranked_of)
     pictures.follow(follow, "pair_head")
     pictures.fact("maps_of_head", maps_of_head)
     with gr.Row(elem_classes="detail"):
@@ -83,9 +81,11 @@ def build(part: Layout) -> None:
                 label=say("pairs_preset"),
                 filterable=False,
             )
-            page.views[f"{TAB}.preset"] = View(
-                preset, lambda service, _: gr.update(**_listed(service, language))
-            )
+
+            def listed(service: TranslationService, _: Any) -> Any:
+                return gr.update(**_listed(service, language))
+
+            page.views[f"{TAB}.preset"] = View(preset, listed)
             first, second = (
                 part.control(
                     key, partial(_text, i), gr.Textbox, label, lines=1, max_lines=4
@@ -126,6 +126,10 @@ def build(part: Layout) -> None:
         page.on_return.append(listener)
 
     page.connections.append(connect)
+
+
+def ranked_of(compared: Any) -> list[Any]:
+    return figures.ranked(compared) if compared else []
 
 
 def _listed(service: TranslationService, language: Language) -> dict[str, Any]:

@@ -67,9 +67,7 @@ def build(page: Page) -> Tab:
     pictures.fact("is_own", is_own)
     pictures.fact(
         "given",
-        lambda service, trace, smoothing: service.ask(
-            questions.Force(trace.text, trace.tokens, float(smoothing))
-        ),
+        given,
     )
     pictures.fact("free_text", free_text)
     with gr.Column(elem_classes="decoding"):
@@ -87,13 +85,7 @@ def build(page: Page) -> Tab:
         pictures.add(
             "other_text",
             other_text,
-            lambda is_own, trace, language: (
-                ""
-                if is_own
-                else (
-                    f"<p>{language.html('decode_other', text=sentence(trace.predicted))}</p>"
-                )
-            ),
+            draw_other,
         )
         for name, lay_out in PARTS.items():
             with gr.Column(elem_classes=f"part of-{name}") as column:
@@ -122,7 +114,7 @@ def build(page: Page) -> Tab:
     tree.add(
         "tree_node",
         node,
-        lambda node, tree_node: node + 1 if node + 1 == tree_node else 0,
+        draw_node,
         seen=in_part("steps"),
     )
     tree.listen(its_problem, page.opened[ID].change, page.trace.change)
@@ -152,6 +144,22 @@ def build(page: Page) -> Tab:
     )
 
 
+def given(service: TranslationService, trace: Trace, smoothing: str) -> Any:
+    return service.ask(questions.Force(trace.text, trace.tokens, float(smoothing)))
+
+
+def draw_node(node: int, tree_node: int) -> int:
+    return node + 1 if node + 1 == tree_node else 0
+
+
+def draw_other(is_own: bool, trace: Trace, language: Language) -> str:
+    return (
+        ""
+        if is_own
+        else f"<p>{language.html('decode_other', text=sentence(trace.predicted))}</p>"
+    )
+
+
 def _steps(part: Layout, pictures: Pictures) -> None:
     """Lay out the decoding step by step, and its beam as a tree, in which one goes on
     from a hypothesis."""
@@ -159,7 +167,7 @@ def _steps(part: Layout, pictures: Pictures) -> None:
     tree = part.pictures(f"{ID}.tree", cleared=NO_TREE)
     tree.follow(first_node, "tree_node")
     tree.fact("grown", grow)
-    tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
+    tree.fact("node", node_chosen)
     part["player"] = part.canvas(
         "step_player.js", TRANSPORT, "step-player", frame="rows"
     )
@@ -191,6 +199,10 @@ def _steps(part: Layout, pictures: Pictures) -> None:
         },
         seen=in_part("steps"),
     )
+
+
+def node_chosen(grown: Any, tree_node: int | None) -> int:
+    return node_of(grown, int(tree_node or 0) - 1)
 
 
 def _yours(part: Layout, pictures: Pictures) -> None:
@@ -269,19 +281,25 @@ def _why(part: Layout, pictures: Pictures) -> None:
     )
     pictures.fact(
         "sides",
-        lambda service, trace: service.ask(
-            questions.TellSides(trace.text, trace.tokens)
-        ),
+        sides,
     )
     pictures.fact("against", against)
     pictures.fact(
         "reason",
-        lambda service, trace, step, against: service.ask(
-            questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)
-        ),
+        reason,
     )
     pictures.fact("swapped", swapped)
     pictures.add("why_panel", part["why_panel"], draw_why, seen=in_part("why"))
+
+
+def sides(service: TranslationService, trace: Trace) -> Any:
+    return service.ask(questions.TellSides(trace.text, trace.tokens))
+
+
+def reason(service: TranslationService, trace: Trace, step: int, against: Any) -> Any:
+    return service.ask(
+        questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)
+    )
 
 
 PARTS = {"steps": _steps, "yours": _yours, "layers": _layers, "why": _why}

@@ -122,7 +122,11 @@ def twin(
     if swapped is None:
         return packed
     changes = {stack: grid - difference for stack, grid in swapped[0].items()}
-    stack, most = max(changes.items(), key=lambda one: float(np.abs(one[1]).max()))
+
+    def largest(one: tuple[str, np.ndarray]) -> float:
+        return float(np.abs(one[1]).max())
+
+    stack, most = max(changes.items(), key=largest)
     layer, head = (
         int(one) for one in np.unravel_index(int(np.abs(most).argmax()), most.shape)
     )

@@ -117,14 +117,16 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     return Tab(
         part.controls,
         {
-            "again": View(
-                part["again"], lambda service, values: gr.update(**of_samples(values))
-            ),
+            "again": View(part["again"], samples),
             "headline": View(
                 headline, lambda service, _: _headline(service, page.language)
             ),
         },
     )
+
+
+def samples(service: TranslationService, values: Values) -> Any:
+    return gr.update(**of_samples(values))
 
 
 def _headline(service: TranslationService, language: Language) -> str:

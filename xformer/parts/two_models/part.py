@@ -19,7 +19,7 @@ from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import Words
 from xformer.ui.handlers import LATEST, needs, number_of, refused
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import examples
+from xformer.ui.tabs import example
 
 ID = "models"
 FOLDS = (("same-head", "models_apart"),)
@@ -68,7 +68,7 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="ask two-models"):
         text = part.control(
             "models_text",
-            lambda service, _: Words(examples(service)[0]),
+            example,
             gr.Textbox,
             lines=1,
             max_lines=4,

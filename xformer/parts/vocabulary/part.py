@@ -39,9 +39,7 @@ def build(part: Layout) -> None:
         )
         part.control(
             "vocab_layer",
-            lambda service, _: Whole(
-                layers := service.info.layers("encoder_self"), 0, max(1, layers)
-            ),
+            _layer,
             gr.Slider,
         )
     with gr.Row(elem_classes="detail"):
@@ -67,6 +65,11 @@ def build(part: Layout) -> None:
             only_here=True,
         ),
     )
+
+
+def _layer(service: TranslationService, _: Any) -> Whole:
+    layers = service.info.layers("encoder_self")
+    return Whole(layers, 0, max(1, layers))
 
 
 def slip(word: str) -> str:

@@ -56,20 +56,14 @@ def build(part: Layout, look: Layout) -> None:
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
     pictures.fact(
         "kind",
-        lambda service, weigh_head, weigh_kind: (
-            weigh_kind
-            if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options
-            else "beta"
-        ),
+        kind_chosen,
     )
     pictures.fact("change", change_of)
     pictures.fact("done", weigh_again)
     pictures.fact("maps", both_maps)
     pictures.fact(
         "swept",
-        lambda service, translation: service.ask(
-            SweepBeta(translation, translation.best.tokens)
-        ),
+        swept,
     )
     part.note("weigh_look", "weigh_title")
     with gr.Row(elem_classes="experiment"):
@@ -118,32 +112,20 @@ def build(part: Layout, look: Layout) -> None:
     pictures.add(
         "weigh_kind",
         kind,
-        lambda service, stack, kind, language: gr.update(
-            choices=kind_choices(
-                service, language, {"weigh_head": str(Head(stack, 1, 1))}
-            ),
-            value=kind,
-        ),
+        offer_kinds,
         seen=in_sight,
     )
     pictures.add(
         "weigh_power",
         power,
-        lambda kind: gr.update(visible=kind == "beta"),
+        show_power,
         seen=in_sight,
     )
     # when both translations and the head are there
     pictures.add(
         "curve",
         curve,
-        lambda service, swept, translation, change, language: figures.curve(
-            swept,
-            translation.best.text,
-            change,
-            service.info.d_model // service.info.n_heads,
-            language,
-            translation.source,
-        ),
+        draw_curve,
         seen=in_sight,
         late=True,
     )
@@ -162,13 +144,64 @@ def build(part: Layout, look: Layout) -> None:
     part |= look.controls.named("stack", "layer", "head")
     this.click(
         **part.listener(
-            lambda service, language, *, stack, layer, head: {
-                "weigh_head": str(Head(stack, int(layer), int(head)))
-            },
+            take_head,
             "weigh_head",
         ),
         **QUIET,
     )
+
+
+def kind_chosen(service: TranslationService, weigh_head: str, weigh_kind: str) -> str:
+    return (
+        weigh_kind
+        if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options
+        else "beta"
+    )
+
+
+def swept(service: TranslationService, translation: Translation) -> Any:
+    return service.ask(SweepBeta(translation, translation.best.tokens))
+
+
+def offer_kinds(
+    service: TranslationService, stack: str, kind: str, language: Language
+) -> Any:
+    return gr.update(
+        choices=kind_choices(service, language, {"weigh_head": str(Head(stack, 1, 1))}),
+        value=kind,
+    )
+
+
+def show_power(kind: str) -> Any:
+    return gr.update(visible=kind == "beta")
+
+
+def draw_curve(
+    service: TranslationService,
+    swept: Any,
+    translation: Translation,
+    change: Any,
+    language: Language,
+) -> Any:
+    return figures.curve(
+        swept,
+        translation.best.text,
+        change,
+        service.info.d_model // service.info.n_heads,
+        language,
+        translation.source,
+    )
+
+
+def take_head(
+    service: TranslationService,
+    language: Language,
+    *,
+    stack: str,
+    layer: int,
+    head: int,
+) -> dict[str, Any]:
+    return {"weigh_head": str(Head(stack, int(layer), int(head)))}
 
 
 def in_sight(drawer: str) -> bool:

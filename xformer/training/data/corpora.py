@@ -3,6 +3,7 @@ similar length."""
 
 from __future__ import annotations
 
+import json
 import lzma
 import multiprocessing
 import random
@@ -19,8 +20,6 @@ from typing import NamedTuple, TypeVar
 
 from xformer.results import UserError, refusing
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.copied import LISTS, surname
-from xformer.training.data.copied import draw as draw_copied
 from xformer.training.options import BatchOptions, check
 
 Pair = tuple[str, str]  # English, Spanish
@@ -43,6 +42,10 @@ WINDOW = 20_000
 MOST_CAPITALS = 60  # characters of a sentence that is written in capitals
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
+# surnames, syllables of others, and what people shorten
+LISTS: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("lists.json").read_text(encoding="utf-8")
+)
 # times that a name is written small, to one that it stands on both sides of a pair
 SELDOM = 0.02
 # the mark of a pair that is kept though it shares a sentence with a test
@@ -110,7 +113,12 @@ def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
 
 def read_pairs(path: Path) -> list[Pair]:
     """Read sentence pairs without further columns. Raises as `read_columns` does."""
-    return [row[:2] for row in read_marked_pairs(path)]
+    return unmarked(read_marked_pairs(path))
+
+
+def unmarked(rows: Iterable[tuple[str, str, str]]) -> list[Pair]:
+    """Leave out the third column of pairs."""
+    return [row[:2] for row in rows]
 
 
 def read_ranked(path: Path, tokenizer: Tokenizer) -> list[Ranked]:
@@ -375,6 +383,33 @@ def packed(
     return batches
 
 
+def surname(rng: random.Random) -> str:
+    """Draw a surname, a quarter of them made of syllables; a few are double, or begin
+    with O' or Mc."""
+    if rng.random() < 0.25:
+        count = rng.choice((2, 3))
+        name = "".join(rng.choice(LISTS["syllables"]) for _ in range(count))
+        name = name.capitalize()
+    else:
+        name = rng.choice(LISTS["surnames"])
+    chance = rng.random()
+    if chance < 0.06:
+        return f"{name}-{rng.choice(LISTS['surnames'])}"
+    if chance < 0.14 and "'" not in name and not name.startswith(("Mc", "Mac")):
+        return rng.choice(("O'", "Mc", "Mac", "D'", "De", "Van ")) + name
+    return name
+
+
+def _lengths(row: Ids) -> tuple[int, int]:
+    source, target = row
+    return len(source) + 1, len(target) + 1
+
+
+def _ranked_lengths(one: Ranked) -> tuple[int, int]:
+    longest = max(map(len, one.hypotheses))
+    return len(one.source) + 1, RANKED * (longest + 1)
+
+
 class Names:
     """Names of people and places that pairs hold, alike on both sides, to be exchanged
     for one another.
@@ -489,7 +524,7 @@ class Packer:
         return packed(
             rows,
             self.options.batch_tokens,
-            lambda row: (len(row[0]) + 1, len(row[1]) + 1),
+            _lengths,
             rng,
         )
 
@@ -509,6 +544,7 @@ class TranslationBatches:
         written: Sequence[Pair] = (),
         entries: Sequence[Pair] = (),
         ranked: Sequence[Ranked] = (),
+        to_copy: Sequence[Pair] = (),
         *,
         options: BatchOptions,
         roughening: Roughening | None = None,
@@ -517,12 +553,15 @@ class TranslationBatches:
         """Take pairs that each epoch has once, pairs to draw from, pairs written for
         training, and entries of a dictionary, which are dressed by chance and neither
         roughened nor joined. Of the ranked, if there are any, each batch has some
-        beside its pairs, as many pieces again. Raises ValueError for wrong options.
+        beside its pairs, as many pieces again. Of pairs with what is `to_copy`, a share is
+        drawn for each epoch, and stays as it is. Raises ValueError for wrong
+        options.
         """
         check(options)
         self.pairs = pairs
         self.extra = extra
         self.entries = entries
+        self.to_copy = to_copy
         self.options = options
         self.seed = seed
         self.ranked = [
@@ -551,10 +590,7 @@ class TranslationBatches:
                 yield from packed(
                     order[first : first + WINDOW],
                     self.options.batch_tokens,
-                    lambda one: (
-                        len(one.source) + 1,
-                        RANKED * (max(map(len, one.hypotheses)) + 1),
-                    ),
+                    _ranked_lengths,
                     rng,
                 )
 
@@ -576,7 +612,8 @@ class TranslationBatches:
         finished = [
             dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)
         ]
-        finished += [draw_copied(rng) for _ in range(round(how.copied * len(pairs)))]
+        if self.to_copy:
+            finished += rng.choices(self.to_copy, k=round(how.copied * len(pairs)))
         rng.shuffle(finished)
         count = -(-len(pairs) // WINDOW)
         windows = [

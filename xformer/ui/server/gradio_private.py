@@ -494,11 +494,7 @@ def visitor() -> tuple[str, str]:
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
     """Whether a request with these cookies may see the page: it asks for no password,
     or was given it. Gradio looks in its own routes only, and in none of `ENDING`."""
-    tokens = (
-        cookies.get(f"{name}-{app.cookie_id}")
-        for name in ("access-token", "access-token-unsecure")
-    )
-    return app.auth is None or any(token in app.tokens for token in tokens)
+    return app.auth is None or user(app, cookies) is not None
 
 
 def user(app: Any, cookies: Mapping[str, str]) -> str | None:

@@ -3,19 +3,25 @@ addresses, codes, formulas, signs.
 
 Data have few of each, and of most kinds none, so that a model turns "john@example.com"
 into a word it knows. Sentences with slots stand in carriers.tsv; what fills the slots
-is drawn again for each epoch, from the lists of fillings.json, in which an item that is
-likelier than others stands several times.
+is drawn from the lists of fillings.json, in which an item that is likelier than others
+stands several times.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
+
+from research.options import CopiedPairs
+from xformer.hub import checkpoint
+from xformer.training.data.corpora import LISTS as NAMES
+from xformer.training.data.corpora import surname
 
 Filling = tuple[str, str]  # English, Spanish
 CARRIERS = Path(__file__).with_name("carriers.tsv")
@@ -53,9 +59,10 @@ SCRIPTS = (
     (0x905, 0x939),
     (0xE01, 0xE2E),
 )
-LISTS: dict[str, list[str]] = json.loads(
-    Path(__file__).with_name("fillings.json").read_text(encoding="utf-8")
-)
+LISTS: dict[str, list[str]] = {
+    **NAMES,
+    **json.loads(Path(__file__).with_name("fillings.json").read_text(encoding="utf-8")),
+}
 
 
 def one(name: str, rng: Random) -> str:
@@ -87,20 +94,6 @@ def alike(text: str) -> Filling:
 
 def copied(name: str, rng: Random) -> Filling:
     return alike(one(name, rng))
-
-
-def surname(rng: Random) -> str:
-    """Draw a surname, a quarter of them made of syllables; a few are double, or begin
-    with O' or Mc."""
-    name = (
-        one("word", rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
-    )
-    chance = rng.random()
-    if chance < 0.06:
-        return f"{name}-{one('surnames', rng)}"
-    if chance < 0.14 and "'" not in name and not name.startswith(("Mc", "Mac")):
-        return rng.choice(("O'", "Mc", "Mac", "D'", "De", "Van ")) + name
-    return name
 
 
 def titled(titles: str, rng: Random) -> Filling:
@@ -358,3 +351,13 @@ def draw(rng: Random) -> tuple[str, str]:
         SLOT.sub(lambda match: slots[match[0]][0], english),
         SLOT.sub(lambda match: slots[match[0]][1], spanish),
     )
+
+
+def write_copied(wanted: CopiedPairs) -> Path:
+    """Draw pairs, and write copied.tsv.xz, English TAB Spanish; return its path."""
+    rng = Random(wanted.seed)
+    lines = ["\t".join(draw(rng)) for _ in range(wanted.pairs)]
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    path = wanted.out / "copied.tsv.xz"
+    checkpoint.write(path, lzma.compress("\n".join(lines).encode()))
+    return path

@@ -5,7 +5,9 @@ from random import Random
 
 import pytest
 
-from xformer.training.data.copied import FILLINGS, SLOT, carriers, draw, separated
+from research.__main__ import main
+from research.data.copied import FILLINGS, SLOT, carriers, draw, separated
+from xformer.training.data.corpora import read_pairs
 
 DRAWN = [draw(Random(seed)) for seed in range(3000)]
 
@@ -130,3 +132,12 @@ def test_titles_are_translated_and_the_name_is_kept():
             "presidenta",
             "inspectora",
         }
+
+
+def test_the_command_writes_pairs_that_training_reads(tmp_path, capsys):
+    for name in ("one", "two"):
+        command = ["data", "copied", "--out", str(tmp_path / name), "--pairs", "50"]
+        assert main(command) == 0
+    one, two = (tmp_path / name / "copied.tsv.xz" for name in ("one", "two"))
+    assert capsys.readouterr().out.split() == [str(one), str(two)]
+    assert one.read_bytes() == two.read_bytes() and len(read_pairs(one)) == 50
