@@ -1097,7 +1097,7 @@ def shown() -> list[str]:
     for path in [
         assets / "examples.json",
         assets / "minimal_pairs.json",
-        Path(__file__).with_name("demonstrations.json"),
+        assets / "demonstrations.json",
         *(assets / "lessons").glob("*.json"),
     ]:
         if path.is_file():

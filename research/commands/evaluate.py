@@ -9,7 +9,6 @@ from pathlib import Path
 
 from xformer.commands.arguments import (
     Within,
-    add_model,
     add_part,
     plainly,
     read_pairs,
@@ -76,21 +75,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="sentences of each file, drawn at random (default all)",
     )
-
-    q = add_part(
-        kinds,
-        demonstrations,
-        "what lectures, lessons and examples show with a translator",
-    )
-    add_model(q)
-    q.add_argument(
-        "--rows",
-        type=Path,
-        metavar="FILE",
-        help="JSON list of demonstrations; if not given, the forty that come with it",
-    )
-    q.add_argument("--json", action="store_true", help="one JSON object")
-    q.set_defaults(save=False)
 
     q = add_part(
         kinds,
@@ -202,34 +186,6 @@ def quality(args: argparse.Namespace) -> None:
         "".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows
     ]
     tell(args, [*lines, f"beam {args.beam}"], "quality", found, service)
-
-
-def demonstrations(args: argparse.Namespace) -> None:
-    """Measure whether a translator shows what lectures, lessons, doors and examples
-    show with it: heads that link two words, senses kept apart, words and genders in
-    their context."""
-    from research.demonstrations import PATH, evaluate, read
-
-    rows = read(args.rows or PATH)
-    service = opened(args)
-    found = evaluate(service, rows)
-    wide = max(len(one.name) for one in found)
-    lines = [
-        f"{'':{wide}}  {'kind':<9}{'measured':>9}{'at least':>9}  shown",
-        *(
-            f"{one.name:{wide}}  {one.kind:<9}{one.measured:>9.3f}{one.least:>9.2f}  {'yes' if one.passed else 'no'}"
-            for one in found
-        ),
-    ]
-    passed = sum(one.passed for one in found)
-    lines.append(f"{passed} of {len(found)} shown")
-    tell(
-        args,
-        lines,
-        "demonstrations",
-        {"rows": [*map(asdict, found)], "shown": passed, "of": len(found)},
-        service,
-    )
 
 
 def poolings(args: argparse.Namespace) -> None:

@@ -1,5 +1,5 @@
-"""Score a model: its translations, alignments, and verdicts on reviews; and keep what
-was measured in the files of the checkpoint."""
+"""Score a model: its translations, alignments, demonstrations and verdicts on reviews;
+and keep what was measured in the files of the checkpoint."""
 
 from __future__ import annotations
 
@@ -85,6 +85,21 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     )
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=METRICS)
+
+    q = add_part(
+        kinds,
+        demonstrations,
+        "what lectures, lessons and examples show with a translator",
+    )
+    add_model(q)
+    q.add_argument(
+        "--rows",
+        type=Path,
+        metavar="FILE",
+        help="JSON list of demonstrations; if not given, the forty that come with it",
+    )
+    q.add_argument("--json", action="store_true", help="one JSON object")
+    q.set_defaults(save=False)
 
     _add_reviews(kinds)
 
@@ -337,6 +352,34 @@ def alignment(args: argparse.Namespace) -> None:
         f"{'' if scores.sides is None else f'; where pieces come from by ALTI+: AER {scores.sides:.3f}'}"
     )
     tell(args, lines, "alignment", scores.to_json(), service)
+
+
+def demonstrations(args: argparse.Namespace) -> None:
+    """Measure whether a translator shows what lectures, lessons, doors and examples
+    show with it: heads that link two words, senses kept apart, words and genders in
+    their context."""
+    from xformer.training.demonstrations import PATH, evaluate, read
+
+    rows = read(args.rows or PATH)
+    service = opened(args)
+    found = evaluate(service, rows)
+    wide = max(len(one.name) for one in found)
+    lines = [
+        f"{'':{wide}}  {'kind':<9}{'measured':>9}{'at least':>9}  shown",
+        *(
+            f"{one.name:{wide}}  {one.kind:<9}{one.measured:>9.3f}{one.least:>9.2f}  {'yes' if one.passed else 'no'}"
+            for one in found
+        ),
+    ]
+    passed = sum(one.passed for one in found)
+    lines.append(f"{passed} of {len(found)} shown")
+    tell(
+        args,
+        lines,
+        "demonstrations",
+        {"rows": [*map(asdict, found)], "shown": passed, "of": len(found)},
+        service,
+    )
 
 
 # Reviews

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from research.__main__ import main
-from research.demonstrations import KINDS, Demonstration, evaluate, read
+from xformer.__main__ import main
 from xformer.pieces import WORD_START
 from xformer.results import Head, UserError, questions
 from xformer.serve.translation import Service
+from xformer.training.demonstrations import KINDS, Demonstration, evaluate, read
 
-CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
+CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 DOG = "The dog eats the bread."
 WORDS = re.compile(r"\w+")
 

@@ -1,5 +1,5 @@
 """What lectures, lessons, doors and examples show with a translator, measured:
-demonstrations.json.
+assets/demonstrations.json.
 
 BLEU says nothing of it: a head that linked a pronoun with its noun may be gone from
 weights that translate better.
@@ -23,8 +23,9 @@ from xformer.figures.locked_word import LETTERS, Lock
 from xformer.figures.word_link import choices, grid, text_of
 from xformer.results import Head, Trace, UserError, questions, refusing
 from xformer.serve.translation import Service
+from xformer.strings import ASSETS
 
-PATH = Path(__file__).with_name("demonstrations.json")
+PATH = ASSETS / "demonstrations.json"
 WORD = re.compile(r"\w+")
 Measure = Callable[[Service, "Demonstration"], float]
 
@@ -92,7 +93,7 @@ def read(path: Path = PATH) -> list[Demonstration]:
         (ValueError, TypeError, KeyError),
         lambda error: (
             f"{path} is no list of demonstrations ({type(error).__name__}: {error}); write name, reads, shows, kind, "
-            f"texts, words and least of each, as research/demonstrations.json does."
+            f"texts, words and least of each, as assets/demonstrations.json does."
         ),
     ):
         rows: list[dict[str, Any]] = [*map(dict, json.loads(content))]
