@@ -1,17 +1,19 @@
-"""The overview of all parts and the search over it, and the doors of the Translate tab:
-assets/places.js, doors.js."""
+"""The overview of all parts and the search over it, and the invitation of the
+Translate tab: assets/places.js, invitation.js."""
 
 import json
 
 import pytest
 from playwright.sync_api import expect
 
-from xformer.parts.doors import part as doors
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.tabs import examples
 
 say = ENGLISH.say
 CLICKED = "window.clicked = []; addEventListener('click', ({target}) => clicked.push(target.dataset.address))"
+QUESTIONS = (
+    "const list = document.createElement('div'); list.className = 'questions';"
+    "list.innerHTML = '<li><button>A</button></li>'; document.body.append(list);"
+)
 FIELD = "const field = document.createElement('input'); document.body.append(field); field.focus();"
 
 
@@ -82,39 +84,15 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(bench):
     expect(places.locator("dialog")).to_be_hidden()
 
 
-# The doors
+# The invitation to the first lesson
 
 
-@pytest.fixture
-def figure(models):
-    return doors.figure(doors.links(examples(models.default)[0]), ENGLISH)
-
-
-def test_the_doors_ask_for_their_pictures_and_are_folded_once_one_was_used(
-    bench, figure
-):
-    shown = bench.mount("doors", figure)
-    assert shown.told == [("wanted", {})]
-    each = shown.locator("li button")
-    assert [
-        json.loads(one)["tab"]
-        for one in each.evaluate_all("each => each.map(one => one.dataset.address)")
-    ] == ["attention", "attention", "decoding", "positions", "sentiment", "training"]
-    each.nth(5).click()
-    bench.open()
-    again = bench.mount("doors", figure)
-    expect(again.locator("li button").first).to_be_hidden()
-    again.block.get_by_text(say("doors_title")).click()
-    expect(again.locator("li button").first).to_be_visible()
-    again.show(figure.replace("<details", "<details data-drawn"))
-    expect(again.locator("li button").first).to_be_visible()
-
-
-def test_the_invitation_is_put_away_for_good_and_the_focus_stays_there(bench, figure):
-    shown = bench.mount("doors", figure)
-    expect(shown.locator(".invitation")).to_be_visible()
+def test_the_invitation_is_put_away_for_good_and_the_focus_stays_there(bench):
+    shown = bench.mount("invitation")
+    bench.page.evaluate(QUESTIONS)
+    expect(shown.locator("p")).to_be_visible()
     shown.block.get_by_role("button", name=say("doors_dismiss")).click()
-    expect(shown.locator(".invitation")).to_be_hidden()
-    expect(shown.locator("summary")).to_be_focused()
+    expect(shown.locator("p")).to_be_hidden()
+    expect(bench.page.locator(".questions button")).to_be_focused()
     bench.open()
-    expect(bench.mount("doors", figure).locator(".invitation")).to_be_hidden()
+    expect(bench.mount("invitation").locator("p")).to_be_hidden()
