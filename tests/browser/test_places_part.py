@@ -27,7 +27,7 @@ def test_parts_are_found_by_a_key_by_an_address_and_through_questions(
     asked = page.locator(".questions li button")
     expect(asked).to_have_count(3)
     page.get_by_role("tab", name=say("tab_translate")).focus()
-    find(page, "warm-up")
+    find(page, say("part_recorded"))
     expect(page.get_by_role("dialog", name=say("places_title"))).to_be_hidden()
     expect(page.get_by_role("radio", name=say("part_recorded"))).to_be_checked()
     expect(page.get_by_role("tab", name=say("tab_training"))).to_have_attribute(
