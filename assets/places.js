@@ -1,4 +1,5 @@
-// The overview of all parts of the page, a search over it, and the part that the fragment of the address names.
+// The overview of all parts of the page, a search over it, lessons and terms in the words of both languages, and the
+// part that the fragment of the address names.
 import {attemptUntilDone} from './shared.js';
 
 const WHILE = 8000;  // milliseconds for which a part is kept in sight
@@ -6,22 +7,44 @@ const WHILE = 8000;  // milliseconds for which a part is kept in sight
 const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
 const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
 
-// Brings a part into sight, and keeps it there while what stands above it is still drawn, until a person acts.
-function hold(part) {
-  const watcher = new ResizeObserver(() => part.scrollIntoView({block: 'start'}));
-  const release = () => watcher.disconnect();
-  watcher.observe(document.body);  // which calls it at once too
-  for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(event, release, {once: true});
-  setTimeout(release, WHILE);
+let release = () => {};  // lets go of the part that is kept in sight
+
+// Keeps a part open and in sight while what stands above it is still drawn and its tab is laid out, until a person acts.
+function hold(name, shown) {
+  release();
+  const keep = () => {
+    const part = unfold(name);
+    part?.scrollIntoView({block: 'start'});
+  };
+  const drawn = new ResizeObserver(keep), laidOut = new MutationObserver(keep);
+  const timer = setTimeout(() => release(), WHILE), events = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+  release = () => {
+    drawn.disconnect();
+    laidOut.disconnect();
+    clearTimeout(timer);
+    for (const event of events) removeEventListener(event, release);
+  };
+  for (const event of events) addEventListener(event, release);
+  drawn.observe(document.body);  // which calls it at once too
+  const place = shown.closest('[role=tabpanel]') ?? document.body;
+  laidOut.observe(place, {subtree: true, childList: true, attributeFilter: ['class']});
 }
 
-// Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
-function show(name) {
+// Opens the part, if it is on the page and in sight of its tab; what it is opened by.
+function unfold(name) {
   const label = folded(name)?.querySelector('button.label-wrap'), tab = inDrawer(name), shown = label ?? tab;
-  if (!shown?.checkVisibility()) return false;
+  if (!shown?.checkVisibility()) return null;
   if (label && !label.classList.contains('open')) label.click();
-  if (tab && (tab.ariaSelected !== 'true' || innerWidth <= 640)) tab.click();
-  hold(shown);
+  if (tab && tab.ariaSelected !== 'true') tab.click();
+  return shown;
+}
+
+// Opens the part and brings it into sight; whether it did.
+function show(name) {
+  const shown = unfold(name);
+  if (!shown) return false;
+  if (shown === inDrawer(name) && innerWidth <= 640) shown.click();  // opens the drawer
+  hold(name, shown);
   shown.focus({preventScroll: true});
   return true;
 }
@@ -49,22 +72,34 @@ export default function start({element}) {
     list.querySelector('.terms ul').append(...[...element.querySelectorAll('.term-said')].map(entry => {
       const item = document.createElement('li'), button = document.createElement('button');
       button.type = 'button';
-      Object.assign(button.dataset, {address: entry.querySelector('[data-address]').dataset.address, place: ''});
+      Object.assign(button.dataset, {
+        address: entry.querySelector('[data-address]').dataset.address, place: '', words: entry.dataset.words});
       button.append(...[...entry.querySelectorAll('b, span')].flatMap(one => [one.cloneNode(true), ' ']));
       item.append(button);
       return item;
     }));
-    entries.push(...[...list.querySelectorAll('li')].map(item => [item, plain(
-      item.closest('section').querySelector('h3').textContent + ' ' + item.textContent)]));
+    entries.push(...[...list.querySelectorAll('li')].map(item => [item, plain([
+      item.closest('section').querySelector('h3').textContent, item.textContent,
+      item.querySelector('button').dataset.words].join(' '))]));
+  }
+
+  // How badly the name of what is found fits: 0 where it is what was typed, 3 where it has not all of its words.
+  function misfit(item, wanted) {
+    const name = plain(item.querySelector('b').textContent).trim();
+    const fits = [name === wanted, name.startsWith(wanted), wanted.split(/\s+/).every(word => name.includes(word))];
+    return [...fits, true].indexOf(true);
   }
 
   function search() {
-    const words = plain(field.value).split(/\s+/);
+    const wanted = plain(field.value).trim(), words = wanted.split(/\s+/);
     for (const [item, text] of entries)  // terms are listed only where one is looked for
       item.hidden = !words.every(word => text.includes(word)) || (!words[0] && item.closest('.terms'));
     for (const section of dialog.querySelectorAll('section'))
       section.hidden = !section.querySelector('li:not([hidden])');
-    dialog.querySelector('.none').hidden = found().length > 0;
+    const left = found().map(button => button.parentElement);
+    const fits = left.map(item => misfit(item, wanted)), best = wanted && left[fits.indexOf(Math.min(...fits))];
+    for (const item of left) item.classList.toggle('first', item === best);
+    dialog.querySelector('.none').hidden = left.length > 0;
   }
 
   function openOverview() {
@@ -75,13 +110,13 @@ export default function start({element}) {
     field.focus();
   }
 
-  // Down and Up go through what is found; Enter in the field opens the first of it.
+  // Down and Up go through what is found; Enter in the field opens what fits best, which is marked.
   function move(event) {
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key], buttons = found();
     if (event.key === 'Enter' && event.target === field) {
       event.preventDefault();  // it would press what has the focus when the overview is closed
       event.stopPropagation();  // nor does it let go of the part that it opens
-      buttons[0]?.click();
+      (dialog.querySelector('li.first:not([hidden]) button') ?? buttons[0])?.click();
     }
     if (!step) return;
     event.preventDefault();
@@ -92,7 +127,7 @@ export default function start({element}) {
   field.addEventListener('input', search);
   dialog.addEventListener('keydown', move);
   dialog.addEventListener('click', event => {
-    if (event.target === dialog || event.target.closest('.close, [data-address]')) dialog.close();
+    if (event.target === dialog || event.target.closest('.close, [data-address], [data-lesson]')) dialog.close();
   });
   document.addEventListener('keydown', event => {
     const typing = event.target.matches('input, textarea, select, [contenteditable]');

@@ -13,7 +13,7 @@ from tests.harness import ROOT
 SIZE = {"width": 1280, "height": 800}
 # By file: the address, and what tells that the picture is there.
 SHOTS = {
-    "page.png": ("/", ".doors svg"),
+    "page.png": ("/", ".questions li"),
     "attention.png": ("/?tab=attention", PICTURES["attention"]),
     "pass.png": ("/?tab=model&model_part=whole&whole_step=9", ".whole-pass svg"),
 }

@@ -13,7 +13,6 @@ from xformer.serve.writer import Writer
 from xformer.ui.frames import KINDS, LAYING, form_of
 
 PARTS = [name for tab in TABS.values() for name in tab.parts]
-AT_ONCE = ("doors",)  # parts that are there with their tab, and compute nothing
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def framed(blocks):
 def test_every_part_has_a_frame_until_it_has_a_picture(made, name):
     """So that it is never white, and the page can say by its name what is computed."""
     found = framed(made[1][name])
-    assert found or name in AT_ONCE
+    assert found
     for one in found:
         assert form_of(one.elem_classes) in KINDS and one.label
         assert one.elem_id == f"frame-{one._id}"

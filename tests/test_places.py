@@ -1,18 +1,11 @@
-"""The overview of all parts, their questions, and the doors of the Translate tab."""
+"""The overview of all parts, and the question that each answers."""
 
-import json
 import re
-from html import unescape
 
 import gradio as gr
-import numpy as np
 import pytest
 
 from tests.pages import laid_out
-from xformer.parts.doors import part as doors
-from xformer.parts.doors.draw import bars, cells, curve
-from xformer.results import UserError
-from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.page import TABS
 from xformer.ui.places import places as all_places
@@ -88,63 +81,3 @@ def test_each_part_begins_with_its_question_and_can_be_opened_by_the_fragment(pa
     tabs = {one.id for one in page.demo.blocks.values() if isinstance(one, gr.Tab)}
     folded = {place.key for place in wanted if place.folded}
     assert {key for key in folded if f"at-{key}" not in anchors} <= tabs
-
-
-def links():
-    return [
-        doors.Door("align", {"text": "The cat sleeps."}),
-        doors.Door("refer", {"text": doors.OF_PRONOUN}),
-        doors.Door("next", {"text": "The cat sleeps."}),
-        doors.Door("order", {}),
-        doors.Door("review", {"review": "A bad film."}),
-        doors.Door("learn", {}),
-    ]
-
-
-def test_the_pictures_of_doors_are_of_the_models(running, reader):
-    made = {door.key: door for door in doors.drawn(running, links(), Study(), reader)}
-    trace = running.translate_and_trace("The cat sleeps.")[1]
-    best = running.best_head
-    assert made["align"].picture == cells(trace.cross[best.layer - 1, best.head - 1])
-    sure = running.translate("The cat sleeps.").best.log_probs
-    assert sure[made["next"].address["step"] - 1] == min(sure)
-    assert made["review"].picture == bars(
-        reader.attribute("A bad film.").effect.tolist()
-    )
-    assert (
-        made["learn"].picture.count("<polyline") == 1
-        and made["order"].picture.count("<rect") > 100
-    )
-
-
-def test_a_door_opens_without_a_picture_where_its_model_is_not_there(running):
-    made = {
-        door.key: door
-        for door in doors.drawn(running, links(), Study(), UserError("none"))
-    }
-    assert made["review"].picture == "" and made["review"].address == {
-        "review": "A bad film."
-    }
-
-
-def test_small_pictures_show_their_numbers():
-    opacities = re.findall(
-        r'fill-opacity="([\d.]+)"', cells(np.array([[0.25, 0.001], [1, 0.5]]))
-    )
-    assert opacities == ["0.25", "1.00", "0.50"], "what is next to nothing is not drawn"
-    up = bars([1, -1, 0.5])
-    assert up.count('class="up"') == 2 and re.findall(r'height="([\d.]+)"', up)[1:] == [
-        "20.0",
-        "20.0",
-        "10.0",
-    ]
-    assert re.findall(r"([\d.]+),([\d.]+)", curve([0, 1], [0, 1])) == [
-        ("0.0", "38.0"),
-        ("64.0", "2.0"),
-    ]
-
-
-def test_the_list_of_doors_is_safe_and_names_addresses():
-    shown = doors.figure([doors.Door("align", {"text": "<b>&"})], ENGLISH)
-    [address] = re.findall(r'data-address="([^"]*)"', shown)
-    assert json.loads(unescape(address)) == {"text": "<b>&"} and "<b>&" not in shown

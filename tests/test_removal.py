@@ -32,7 +32,7 @@ def test_every_folder_of_a_part_stands_in_the_table_once():
     ("tab", "name"),
     [
         pytest.param(
-            *one, marks=() if one[1] in ("doors", "path") else pytest.mark.full
+            *one, marks=() if one[1] in ("questions", "path") else pytest.mark.full
         )
         for one in PARTS
     ],

@@ -1,7 +1,8 @@
-"""The overview of all parts, the search over them, and the doors of the Translate tab,
-in Chromium."""
+"""The overview of all parts, the search over them, and the questions of the
+sentence, in Chromium."""
 
-from urllib.parse import quote
+import json
+from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.sync_api import expect
 
@@ -19,12 +20,14 @@ def find(page, words):
     idle(page)
 
 
-def test_parts_are_found_by_a_key_by_an_address_and_through_doors(visit, learned_pairs):
+def test_parts_are_found_by_a_key_by_an_address_and_through_questions(
+    visit, learned_pairs
+):
     page = visit("/")
-    doors = page.locator(".doors li button")
-    assert page.locator(".doors svg").count() >= 4
+    asked = page.locator(".questions li button")
+    expect(asked).to_have_count(3)
     page.get_by_role("tab", name=say("tab_translate")).focus()
-    find(page, "warm-up")
+    find(page, say("part_recorded"))
     expect(page.get_by_role("dialog", name=say("places_title"))).to_be_hidden()
     expect(page.get_by_role("radio", name=say("part_recorded"))).to_be_checked()
     expect(page.get_by_role("tab", name=say("tab_training"))).to_have_attribute(
@@ -36,18 +39,20 @@ def test_parts_are_found_by_a_key_by_an_address_and_through_doors(visit, learned
     ).to_be_in_viewport()
     assert page.url.endswith("#ablation")
 
-    page.locator("[role=tab][data-tab-id=translate]").click()
-    doors.nth(5).click()
-    expect(page.get_by_role("radio", name=say("part_live"))).to_be_checked()
+    for i, address in enumerate(
+        json.loads(one)
+        for one in asked.evaluate_all("each => each.map(one => one.dataset.address)")
+    ):
+        page.locator("[role=tab][data-tab-id=translate]").click()
+        asked.nth(i).click()
+        idle(page)
+        query = parse_qs(urlsplit(page.url).query)
+        assert query["lock"] == [address["lock"]]
+        assert query["tab"] == [address["tab"]]
     page.go_back()
     expect(page.get_by_role("tab", name=say("tab_translate"))).to_have_attribute(
         "aria-selected", "true"
     )
-    page.reload()
-    idle(page)
-    expect(doors.first).to_be_hidden()
-    page.get_by_text(say("doors_title")).click()
-    expect(doors.first).to_be_visible()
     expect(page.locator(PICTURES["translate"]).first).to_be_visible()
 
     page = visit(

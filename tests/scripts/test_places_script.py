@@ -1,17 +1,22 @@
-"""The overview of all parts and the search over it, and the doors of the Translate tab:
-assets/places.js, doors.js."""
+"""The overview of all parts and the search over it, and the invitation of the
+Translate tab: assets/places.js, invitation.js."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
 
-from xformer.parts.doors import part as doors
+from xformer.lessons.files import glossary, lessons, said
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.tabs import examples
+from xformer.ui.places import places as all_places
 
 say = ENGLISH.say
 CLICKED = "window.clicked = []; addEventListener('click', ({target}) => clicked.push(target.dataset.address))"
+QUESTIONS = (
+    "const list = document.createElement('div'); list.className = 'questions';"
+    "list.innerHTML = '<li><button>A</button></li>'; document.body.append(list);"
+)
 FIELD = "const field = document.createElement('input'); document.body.append(field); field.focus();"
 
 
@@ -32,10 +37,8 @@ def found(places):
 def test_a_key_opens_the_overview_and_enter_opens_what_is_found_first(bench, places):
     expect(places.block.get_by_role("searchbox")).to_be_focused()
     bench.page.evaluate(CLICKED)
-    bench.page.keyboard.type("warm-up")
-    expect(places.locator("section:not(.terms) li").filter(visible=True)).to_have_count(
-        1
-    )
+    bench.page.keyboard.type("on real sentences")
+    expect(places.locator("li.first")).to_contain_text(say("part_recorded"))
     bench.page.keyboard.press("Enter")
     expect(places.locator("dialog")).to_be_hidden()
     # and Enter does not press the button that has the focus again
@@ -82,39 +85,145 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(bench):
     expect(places.locator("dialog")).to_be_hidden()
 
 
-# The doors
+# By what is a thing found? Each word with the key, the lesson or the term in question.
+WORDS = {
+    "pronoun": "it", "pronombre": "it", "gender": "bias", "género": "bias",
+    "variance": "variance", "varianza": "variance", "opus": "models",
+    "link": "word-link", "enlace": "word-link", "exercise": "class",
+    "ejercicio": "class", "haz": "search", "beam": "steps", "softmax": "softmax",
+    "learning rate": "learning rate|tasa", "pieza": "piece|pieza",
+    "encoder": "encoder|codificador",
+}  # fmt: skip
+SEARCH = """words => {
+  const field = document.querySelector('dialog input');
+  return words.map(word => {
+    field.value = word;
+    field.dispatchEvent(new Event('input'));
+    return [...document.querySelectorAll('dialog li:not([hidden]) button')].map(one => [
+      one.closest('li').classList.contains('first'),
+      one.dataset.address ?? '', one.dataset.place ?? '', one.dataset.lesson ?? '', one.innerText]);
+  });
+}"""
 
 
-@pytest.fixture
-def figure(models):
-    return doors.figure(doors.links(examples(models.default)[0]), ENGLISH)
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
+def test_plain_words_of_either_language_find_places_lessons_and_terms(bench, language):
+    places = bench.mount("places", language=language.code)
+    places.block.get_by_role("button", name=language.say("places_open")).click()
+    for (word, wanted), found in zip(
+        WORDS.items(), bench.page.evaluate(SEARCH, [*WORDS]), strict=True
+    ):
+        assert found, f"{word} finds nothing"
+        assert re.search(
+            wanted, "\n".join(text for each in found for text in each[1:])
+        ), (
+            word,
+            wanted,
+            found,
+        )
+        assert sum(each[0] for each in found) == 1, "one is marked"
 
 
-def test_the_doors_ask_for_their_pictures_and_are_folded_once_one_was_used(
-    bench, figure
-):
-    shown = bench.mount("doors", figure)
-    assert shown.told == [("wanted", {})]
-    each = shown.locator("li button")
-    assert [
-        json.loads(one)["tab"]
-        for one in each.evaluate_all("each => each.map(one => one.dataset.address)")
-    ] == ["attention", "attention", "decoding", "positions", "sentiment", "training"]
-    each.nth(5).click()
-    bench.open()
-    again = bench.mount("doors", figure)
-    expect(again.locator("li button").first).to_be_hidden()
-    again.block.get_by_text(say("doors_title")).click()
-    expect(again.locator("li button").first).to_be_visible()
-    again.show(figure.replace("<details", "<details data-drawn"))
-    expect(again.locator("li button").first).to_be_visible()
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
+def test_each_place_lesson_and_term_is_what_its_own_name_opens(bench, language):
+    places = bench.mount("places", language=language.code)
+    places.block.get_by_role("button", name=language.say("places_open")).click()
+    every = [
+        (language.say(place.name), {"tab": tab, **place.address}, place)
+        for tab, those in all_places().items()
+        for place in those
+    ]
+    assert len(every) >= 60
+    for (name, address, place), found in zip(
+        every, bench.page.evaluate(SEARCH, [name for name, *_ in every]), strict=True
+    ):
+        (first,) = [each for each in found if each[0]]
+        assert json.loads(first[1]) == address, name
+        assert first[2] == (place.key if place.folded else ""), name
+    titles = {name: said(one.title, language) for name, one in lessons().items()}
+    for name, found in zip(
+        titles, bench.page.evaluate(SEARCH, [*titles.values()]), strict=True
+    ):
+        assert name in [each[3] for each in found]
+    terms = [said(one.term, language) for one in glossary()]
+    for term, found in zip(terms, bench.page.evaluate(SEARCH, terms), strict=True):
+        assert term in [each[4].split("\n")[0].strip() for each in found]
 
 
-def test_the_invitation_is_put_away_for_good_and_the_focus_stays_there(bench, figure):
-    shown = bench.mount("doors", figure)
-    expect(shown.locator(".invitation")).to_be_visible()
+# Folds as Gradio makes them, and what assets/bar.js does with a click on an address.
+FOLDS = """keys => {
+  for (const key of keys) {
+    const fold = document.createElement('div'), button = document.createElement('button');
+    fold.className = `block at-${key}`;
+    button.className = 'label-wrap';
+    button.append(key);
+    button.addEventListener('click', () => button.classList.toggle('open'));
+    fold.append(button);
+    document.querySelector('#bench').append(fold);
+  }
+  addEventListener('click', ({target}) => {
+    const named = target.closest('[data-place]');
+    if (!named) return;
+    location.hash = named.dataset.place;
+    dispatchEvent(new Event('placechange'));
+  });
+}"""
+
+
+OPEN = """name => {
+  const field = document.querySelector('dialog input');
+  document.querySelector('.places .open').click();
+  field.value = name;
+  field.dispatchEvent(new Event('input'));
+}"""
+IS_OPEN = """key => {
+  const label = document.querySelector(`.at-${key} button`);
+  return label.classList.contains('open') && label === document.activeElement;
+}"""
+
+
+def test_enter_opens_each_fold_and_does_not_shut_it_again(bench, places):
+    folded = [
+        place for those in all_places().values() for place in those if place.folded
+    ]
+    assert len(folded) >= 36
+    bench.page.evaluate(FOLDS, [place.key for place in folded])
+    for place in folded:
+        bench.page.evaluate(OPEN, say(place.name))
+        bench.page.keyboard.press("Enter")
+        assert bench.page.evaluate(IS_OPEN, place.key), place.key
+
+
+def test_a_part_that_is_laid_out_anew_is_opened_again_until_a_person_acts(bench):
+    bench.mount("places")
+    bench.page.evaluate(FOLDS, ["variance"])
+    shut = "document.querySelector('.at-variance button').classList.remove('open')"
+    bench.page.evaluate("location.hash = 'variance'; tell('placechange')")
+    assert bench.page.evaluate(IS_OPEN, "variance")
+    bench.page.evaluate(shut)
+    bench.page.wait_for_function("document.querySelector('.at-variance .open')")
+    bench.page.keyboard.press("Shift")
+    bench.page.evaluate(shut)
+    assert not bench.page.evaluate(f"({IS_OPEN})('variance')")
+
+
+def test_a_lesson_is_opened_from_there(bench, places):
+    bench.page.evaluate(CLICKED.replace("address", "lesson"))
+    bench.page.keyboard.type("pronombre")
+    places.locator(".lessons li button").filter(visible=True).press("Enter")
+    assert bench.page.evaluate("clicked")[-1] == "it"
+    expect(places.locator("dialog")).to_be_hidden()
+
+
+# The invitation to the first lesson
+
+
+def test_the_invitation_is_put_away_for_good_and_the_focus_stays_there(bench):
+    shown = bench.mount("invitation")
+    bench.page.evaluate(QUESTIONS)
+    expect(shown.locator("p")).to_be_visible()
     shown.block.get_by_role("button", name=say("doors_dismiss")).click()
-    expect(shown.locator(".invitation")).to_be_hidden()
-    expect(shown.locator("summary")).to_be_focused()
+    expect(shown.locator("p")).to_be_hidden()
+    expect(bench.page.locator(".questions button")).to_be_focused()
     bench.open()
-    expect(bench.mount("doors", figure).locator(".invitation")).to_be_hidden()
+    expect(bench.mount("invitation").locator("p")).to_be_hidden()

@@ -44,6 +44,7 @@ def entries(language: Language) -> str:
                 said(one.term, language),
                 said(one.text, language).replace("*", ""),
                 one.see,
+                " ".join(one.term.values()),
             )
             for one in glossary()
         ],

@@ -34,7 +34,7 @@ class Tab:
 
 
 TABS: Mapping[str, Tab] = {  # by id
-    "translate": Tab(("translate", "doors", "round_trip")),
+    "translate": Tab(("translate", "questions", "round_trip")),
     "attention": Tab(
         (
             "attention",

@@ -19,7 +19,8 @@ from xformer.ui.tabs import Page, Tab, TabModule
 # called inside it; and, where they apply, OF_SENTENCE: whether it shows something of
 # the sentence of the page, so that a new one opens it again; FOLDS: what it lays out
 # folded, each a key and the key of the text that names it; NAME: the key of its own
-# name, where a tab holds it folded; is_here(page): whether a page that names no part
+# name, where a tab holds it folded; of_pair(service, language, translation, trace):
+# what the component of its ID shows of a new pair; is_here(page): whether a page that names no part
 # may begin with it; warm_up(service): computes what the first visitor would wait for,
 # when the app starts.
 

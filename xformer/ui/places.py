@@ -1,9 +1,9 @@
 """Where everything stands: each part of the page with the question that it answers, and
 the overview that leads there.
 
-A part's question is its first line. assets/places.js opens the overview, searches it,
-and brings a part into sight that the fragment of an address names, such as
-/?tab=principles#store.
+A part's question is its first line. assets/places.js opens the overview, and searches
+it, with lessons and the glossary, by the words of either language; and it brings a part
+into sight that the fragment of an address names, such as /?tab=principles#store.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,8 +17,9 @@ import gradio as gr
 
 from xformer import parts
 from xformer.figures.templates import fill
+from xformer.lessons.files import lessons, said
 from xformer.lessons.terms import entries, linked
-from xformer.strings import Language
+from xformer.strings import ENGLISH, SPANISH, Language
 from xformer.ui.components import canvas
 
 
@@ -99,6 +100,29 @@ def overview(language: Language) -> gr.HTML:
     """Lay out the button that opens the overview of all parts, and the overview."""
     return canvas(
         "places.js",
-        fill("places.overview", language, places=places()) + entries(language),
+        fill(
+            "places.overview",
+            language,
+            places=places(),
+            lessons={
+                name: said(one.title, language) for name, one in lessons().items()
+            },
+            titles={
+                name: " ".join(one.title.values()) for name, one in lessons().items()
+            },
+            words=_words,
+        )
+        + entries(language),
         "places",
     )
+
+
+def _words(key: str, name: str = "") -> str:
+    """By what other words a place is found, in both languages: those of the text
+    "words_" and its key, and its name. name: the key of that."""
+    texts = [
+        language.texts.get(one, "")
+        for language in (ENGLISH, SPANISH)
+        for one in (f"words_{key}", name)
+    ]
+    return " ".join(filter(None, texts))

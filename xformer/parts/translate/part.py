@@ -5,7 +5,7 @@ In the menu of the bar stand the settings of the search. Where they say to sampl
 draws stand side by side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from xformer.explain.doubts import looks_like
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
 from xformer.parts.translate.strip import strip
-from xformer.results import Options, Translation
+from xformer.results import Options, Trace, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
@@ -35,6 +35,8 @@ TEMPERATURE = Real(0, 0, 2, step=0.1)
 TOP_K = Whole(0, 0, 100)
 TOP_P = Real(1, 0.05, 1, step=0.05)
 SEED = Whole(1, 0, 999_998)  # of the first draw; the second has the next
+# What another part shows of a pair.
+OfPair = Callable[[TranslationService, Language, Translation, Trace], Any]
 # settings of one way alone
 OF_BEAM = ("beam", "n_best", "length_penalty")
 OF_SAMPLES = ("top_k", "top_p", "draw_seed")
@@ -54,11 +56,11 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
             part["shown"] = gr.HTML(elem_classes="spanish frame-text")
-            part["seen"] = gr.HTML(elem_classes="strip frame-map")
-        with gr.Column(scale=5, min_width=300):
             for module in inside:
                 if not hasattr(module, "NAME"):
                     module.build(part)
+            part["seen"] = gr.HTML(elem_classes="strip frame-map")
+        with gr.Column(scale=5, min_width=300):
             part["others"] = gr.HTML(elem_classes="tables")
             with part.folded("reference"):
                 with gr.Row(elem_classes="ask"):
@@ -91,6 +93,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         "status": page.status,
     }
     emptied = [name for module in inside for name in getattr(module, "EMPTIED", ())]
+    of_pair = {
+        module.ID: module.of_pair for module in inside if hasattr(module, "of_pair")
+    }
     translate = {
         **part.listener(
             run,
@@ -100,9 +105,11 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             "others",
             "seen",
             "asked",
+            *of_pair,
             *emptied,
             problem="status",
             models=page.models,
+            of_pair=of_pair,
             emptied=emptied,
         ),
         **QUIET,
@@ -219,12 +226,13 @@ def run(
     former: Translation | None,
     longest: float,
     models: ModelPool | None = None,
+    of_pair: Mapping[str, OfPair] | None = None,
     emptied: Sequence[str] = (),
     **settings: Any,
 ) -> Iterator[dict[str, Any]]:
     """Translate and trace; where samples are drawn, draw another beside it.
 
-    emptied: names of what other parts show of the sentence before.
+    of_pair: what other parts show of the pair, by name. emptied: names of what other parts show of the sentence before.
 
     An error leaves all on the page as it was, and says to which text that belongs.
     """
@@ -277,6 +285,10 @@ def run(
             trace, head, reading(service.alignment_errors(head)) == "given", language
         ),
         "asked": sentence,
+        **{
+            name: show(service, language, translation, trace)
+            for name, show in (of_pair or {}).items()
+        },
         **dict.fromkeys(emptied, ""),
     }
 
