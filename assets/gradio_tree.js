@@ -12,6 +12,7 @@ export const absent = new Map();
 // The component {id, children} with an id in a tree; null where there is none.
 export function lookUp(root, id) {
   if (absent.has(id)) return absent.get(id);
+  if (id < 0) return null;  // what gradio_tabs.js listens to is no component
   let found = root;
   for (const place of paths.get(id) ?? []) found = found?.children?.[place];
   if (found?.id === id) return found;  // else it is new, or the tree has changed
