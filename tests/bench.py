@@ -18,7 +18,15 @@ from threading import Thread
 import gradio as gr
 
 from tests.browser.acts import steady
-from xformer.ui.components import PLOTLY, SCRIPTS, STYLES, VERSION, address
+from xformer.ui.components import (
+    BUNDLE,
+    PLOTLY,
+    SCRIPTS,
+    STYLES,
+    VERSION,
+    address,
+    sent,
+)
 from xformer.ui.page import THEME
 
 FRONTEND = Path(gr.__file__).parent / "templates" / "frontend"
@@ -106,14 +114,11 @@ class Files(BaseHTTPRequestHandler):
             )
         elif path == "/theme.css":
             self.answer(THEME._get_theme_css().encode(), "text/css")
+        elif path.startswith("/scripts/") and Path(path).name in (BUNDLE, *SCRIPTS):
+            self.answer(sent(Path(path).name).encode(), "text/javascript")
         else:
             name = path.rpartition("/")[2]
-            file = (
-                FILES.get(path)
-                or path.startswith("/scripts/")
-                and SCRIPTS.get(name)
-                or FRONTEND / "assets" / name
-            )
+            file = FILES.get(path) or FRONTEND / "assets" / name
             if file.is_file():
                 self.answer(
                     file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain"

@@ -6,7 +6,15 @@ import re
 import pytest
 
 from xformer.strings import ASSETS
-from xformer.ui.components import FUNCTIONS, VERSION, script
+from xformer.ui.components import (
+    BUNDLE,
+    FUNCTIONS,
+    SCRIPTS,
+    VERSION,
+    bundled,
+    script,
+    sent,
+)
 
 CODE = (ASSETS / "page.js").read_text(encoding="utf-8")
 
@@ -18,7 +26,8 @@ def test_a_function_is_exported_and_used(name):
     assert name in FUNCTIONS
     assert script(name) == (
         "async (...values) => (await import(new URL("
-        f"'./scripts/{VERSION}/assets/page.js', document.baseURI))).{name}(...values)"
+        f"'./scripts/{VERSION}/assets/first.js', document.baseURI))"
+        f".then(all => all.$page)).{name}(...values)"
     )
     house = ASSETS.parent / "xformer"
     used = [
@@ -45,8 +54,33 @@ def test_nothing_but_functions_and_imports_stands_in_the_file():
 def test_a_function_is_given_values_of_the_server_before_those_of_the_inputs():
     call = script("countPartOpening", ["one", None, "it's"], "tab")
     assert call.endswith(
-        """))).countPartOpening(["one", null, "it's"], "tab", ...values)"""
+        """)).countPartOpening(["one", null, "it's"], "tab", ...values)"""
     )
+
+
+def test_the_first_scripts_are_sent_as_one_which_has_each_after_those_that_it_imports():
+    text = sent(BUNDLE)
+    found = re.findall(r"^export const \$(\w+) = \(\(\) => \{$", text, re.MULTILINE)
+    assert [f"{name}.js" for name in found] == list(bundled())
+    rest = re.sub(r"^export const \$\w+ = ", "", text, flags=re.MULTILINE)
+    assert not re.search(r"^(import|export)\b", rest, re.MULTILINE)
+    for place, name in enumerate(found):
+        assert f" = ${name};" not in text[: text.index(f"export const ${name} =")], (
+            place
+        )
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_script_brings_a_second_copy_of_one_that_is_sent_with_the_first(name):
+    code = SCRIPTS[name].read_text(encoding="utf-8")
+    imported = re.findall(r"^import .*?'[^']*?(\w+\.js)';", sent(name), re.MULTILINE)
+    assert not {*imported} & {*bundled()}
+    exported = re.findall(
+        r"^export (?:async )?(?:function|const) (\w+)", code, re.MULTILINE
+    )
+    handed = re.search(r"^export const \{(.*)\} = \$", sent(name), re.MULTILINE)
+    if name in bundled():
+        assert handed is not None and handed[1] == ", ".join(exported)
 
 
 def test_a_name_that_is_not_there_is_told():

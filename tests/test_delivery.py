@@ -265,6 +265,27 @@ def test_a_tab_is_sent_under_an_address_that_changes_with_it(tabbed):
     assert [one.status_code for one in others] == [404, 404]
 
 
+def test_a_page_fetches_its_style_at_once_and_gradios_styles_no_more(tabbed):
+    """With links by which Gradio's page knows of them; and its scripts before it asks
+    for them."""
+
+    async def ask(client):
+        page = (await client.get("/")).text
+        (address,) = re.findall(r'<link rel="stylesheet" href="\.([^"]+)">', page)
+        return page, await client.get(address)
+
+    page, style = served(tabbed, ask)
+    known = re.findall(
+        r'<link rel="stylesheet" disabled href="\./assets/([^"]+)">', page
+    )
+    ahead = re.findall(r'<link rel="modulepreload" href="\./assets/([^"]+)">', page)
+    assert len(known) > 10 and len(ahead) > 10 and "crossorigin href" not in page
+    for name in known:
+        assert (gradio_private.SCRIPTS / name).read_text("utf-8") in style.text
+    assert "immutable" in style.headers["cache-control"]
+    assert json.loads(CONFIG.search(page)[1])["css"] is None
+
+
 @pytest.mark.parametrize(("coding", "sent"), [("gzip, br", "gzip"), ("identity", None)])
 def test_a_page_is_compressed_for_those_who_can_read_it(tabbed, coding, sent):
     async def ask(client):

@@ -90,8 +90,8 @@ def test_gradio_ends_an_app_whose_page_is_long_in_coming_and_this_one_goes_on(
 def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is_touched():
     """So many characters fewer, and more."""
     imports = (
-        'import "../gradio_stream.js";import {attend} from "../gradio_answers.js";'
-        'import {eventsOf, lookUp} from "../gradio_tree.js";'
+        'import {$gradio_answers, $gradio_tree} from "../first.js";'
+        "const {attend} = $gradio_answers, {eventsOf, lookUp} = $gradio_tree;"
     )
     scripts = gradio_private.quick_scripts("..")
     (

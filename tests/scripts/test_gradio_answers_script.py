@@ -3,8 +3,10 @@ stand-in for Gradio's client."""
 
 import re
 
+import gradio as gr
 import pytest
 
+from xformer.ui import components
 from xformer.ui.server import gradio_private
 
 # A client whose answers a test gives, and two listeners: of a slider that sets a radio,
@@ -338,3 +340,46 @@ def test_gradios_own_search_visits_all_components_before_the_one_it_finds(bench)
         )
         == 200 * 201 / 2
     )
+
+
+# Gradio's function of (a style, a version), which writes it for its page.
+PREFIX = re.compile(
+    r"function (\w+)\(\w,\w,\w\)\{if\(!\w+\)return \w;.*?return \w\+\w\}"
+)
+
+
+def test_a_style_is_written_as_gradios_page_writes_it(bench):
+    """Rule by rule; what it has twice stands once, for both."""
+    (tree,) = gradio_private.SCRIPTS.glob("core-*.js")
+    function = PREFIX.search(tree.read_text(encoding="utf-8"))
+    style = "".join(path.read_text(encoding="utf-8") for path in components.STYLES)
+    theirs, ours = bench.evaluate(
+        """([code, name, version, style, ours]) => {
+        const write = Function(`const ${code.match(/if\\(!(\\w+)/)[1]} = true; ${code}; return ${name}`)();
+        return [write(style, version), ours].map(text => {
+            const sheet = new CSSStyleSheet();
+            sheet.replaceSync(text);
+            return [...sheet.cssRules].map(one => [one.selectorText ?? '', one.selectorText
+                ? one.cssText.slice(one.selectorText.length) : one.cssText]);
+        });
+    }""",
+        [
+            function[0],
+            function[1],
+            gr.__version__.replace(".", "-"),
+            style,
+            gradio_private.scoped_style(style),
+        ],
+    )
+    once = []
+    for selector, body in theirs:
+        before, said = once[-1] if once else ("", "")
+        if selector.startswith((".gradio-container.g", ".dark .gradio-container.g")):
+            once[-1] = f"{before}, {selector}", said
+            assert said == body
+        else:
+            once.append((selector, body))
+    # Chromium writes a border of a variable that is changed in part as nothing, which
+    # Gradio's page then leaves out
+    kept = [(one, re.sub(r" border-[\w-]+: ;", "", said)) for one, said in ours]
+    assert len(ours) > 500 and kept == once

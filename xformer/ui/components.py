@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import gradio as gr
 import plotly
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from xformer.figures.templates import fill
@@ -23,6 +24,20 @@ from xformer.strings import ASSETS, Language, of_parts
 # Python's brings the script that draws
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = {path.name: path for path in (*ASSETS.glob("*.js"), *of_parts("*.js"))}
+# what the first tab wants, with what they import: one file, BUNDLE
+FIRST = (
+    "gradio_stream.js",
+    "gradio_answers.js",
+    "page.js",
+    "bar.js",
+    "places.js",
+    "lesson.js",
+)
+BUNDLE = "first.js"
+IMPORT = re.compile(r"^import \{([^}]*)\} from '[^']*?(\w+\.js)';", re.MULTILINE)
+EXPORT = re.compile(
+    r"^export (default )?((?:async )?function|const) (\w+)", re.MULTILINE
+)
 STYLES = [ASSETS / "style.css", *of_parts("*.css")]
 VERSION = hashlib.sha256(
     b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))
@@ -103,13 +118,77 @@ def _loader(script: str) -> str:
 def _module(script: str) -> str:
     """Import a script of assets/ in the browser. A page has one copy of each script,
     however often it is imported."""
+    if script in bundled():
+        return f"{_module(BUNDLE)}.then(all => all.{_held(script)})"
     return f"import(new URL('.{address(script)}', document.baseURI))"
+
+
+def _held(script: str) -> str:
+    """By what name BUNDLE holds a script."""
+    return f"${script.removesuffix('.js')}"
+
+
+@cache
+def bundled() -> tuple[str, ...]:
+    """The scripts that are sent as one, each after those that it imports."""
+    found = dict[str, None]()
+
+    def add(script: str) -> None:
+        for _, imported in IMPORT.findall(SCRIPTS[script].read_text(encoding="utf-8")):
+            add(imported)
+        found[script] = None
+
+    for script in FIRST:
+        add(script)
+    return tuple(found)
+
+
+@cache
+def sent(script: str) -> str:
+    """The text of a script as a browser is sent it. One of `bundled` is part of BUNDLE,
+    and hands on what that has; others import from there what they import of it."""
+    if script == BUNDLE:
+        return "\n".join(map(_wrapped, bundled()))
+    text = SCRIPTS[script].read_text(encoding="utf-8")
+    place = "./" if SCRIPTS[script].parent == ASSETS else "../../../assets/"
+
+    def held(other: str) -> str:
+        return f"import {{{_held(other)}}} from '{place}{BUNDLE}';"
+
+    def taken(imported: re.Match[str]) -> str:
+        is_held = imported[2] in bundled()
+        return f"{held(imported[2])} {_taken(imported)}" if is_held else imported[0]
+
+    if script not in bundled():
+        return IMPORT.sub(taken, text)
+    own = _held(script)
+    names = [name for default, _, name in EXPORT.findall(text) if not default]
+    return (
+        f"{held(script)}\nexport const {{{', '.join(names)}}} = {own};\n"
+        f"export default {own}.default;\n"
+    )
+
+
+def _wrapped(script: str) -> str:
+    """A script as one value: what it exports, by name."""
+    text = SCRIPTS[script].read_text(encoding="utf-8")
+    exported = [
+        f"default: {name}" if default else name
+        for default, _, name in EXPORT.findall(text)
+    ]
+    body = EXPORT.sub(r"\2 \3", IMPORT.sub(_taken, text))
+    return f"export const {_held(script)} = (() => {{\n{body}\nreturn {{{', '.join(exported)}}};\n}})();"
+
+
+def _taken(imported: re.Match[str]) -> str:
+    """What takes from BUNDLE what a line imports of a script."""
+    return f"const {{{imported[1].replace(' as ', ': ')}}} = {_held(imported[2])};"
 
 
 def address(script: str) -> str:
     """Return where one of SCRIPTS is served. Its folder is that of a clone, so that
     scripts import each other alike there and here."""
-    folder = SCRIPTS[script].parent
+    folder = ASSETS if script == BUNDLE else SCRIPTS[script].parent
     return f"/scripts/{VERSION}/{'assets' if folder == ASSETS else f'xformer/parts/{folder.name}'}/{script}"
 
 
@@ -146,16 +225,18 @@ def plotly_script(request: Request) -> FileResponse:
     )
 
 
-def component_script(request: Request) -> FileResponse:
-    """One of SCRIPTS. A browser keeps it for a day; other versions have other
+def component_script(request: Request) -> Response:
+    """One of SCRIPTS, or BUNDLE. A browser keeps it for a day; other versions have other
     addresses."""
     folder = request.path_params["folder"]
     name = request.path_params["name"]
-    path = SCRIPTS.get(name)
-    if path is None or address(name) != f"/scripts/{VERSION}/{folder}/{name}":
+    is_there = name == BUNDLE or name in SCRIPTS
+    if not is_there or address(name) != f"/scripts/{VERSION}/{folder}/{name}":
         raise HTTPException(404)
-    return FileResponse(
-        path, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"}
+    return Response(
+        sent(name),
+        media_type="text/javascript",
+        headers={"Cache-Control": "max-age=86400"},
     )
 
 

@@ -24,14 +24,17 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xformer.ui.components import BUNDLE, address
 from xformer.ui.frames import LAYING
 from xformer.ui.server import gradio_private
 
 Config = dict[str, Any]  # what Gradio tells a browser of a page
 # in the HTML of a page
 CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
-# the address of what a tab of a page holds
-REST = re.compile(r"(/(?:\w+/)?)tab/(\w+)-([0-9a-f]{12})\.json")
+# in the HTML of a page, Gradio's first style
+STYLE = re.compile(r'<link rel="stylesheet" crossorigin href="\./assets/[^"]+">')
+# the address of what a tab of a page holds, and of its style
+REST = re.compile(r"(/(?:\w+/)?)(?:tab/(\w+)|style)-([0-9a-f]{12})\.(?:json|css)")
 FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
 MOST_KEPT = 30_000_000  # bytes of all files that are kept
 MOST_FILES = 1_000  # of them: one file may be asked for by more than one path
@@ -220,10 +223,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class Split:
-    """A page, and what its tabs hold, by their ids."""
+    """A page; what its tabs hold, by their ids; and its style, by None."""
 
     page: Ready
-    rests: Mapping[str, Ready]
+    rests: Mapping[str | None, Ready]
 
     @classmethod
     def of(cls, html: str, path: str) -> "Split | None":
@@ -234,16 +237,53 @@ class Split:
         if found is None or "components" not in config:
             return None
         start, rests = split(config)
-        ready = {
+        ready: dict[str | None, Ready] = {
             name: Ready.of(_json(rest), "application/json")
             for name, rest in rests.items()
         }
+        place = f".{path.rstrip('/')}/"
         start["tabs"] = {
-            name: f".{path.rstrip('/')}/tab/{name}-{one.version}.json"
-            for name, one in ready.items()
+            name: f"{place}tab/{name}-{one.version}.json" for name, one in ready.items()
         }
+        style, names = _style(start)
+        ready[None] = Ready.of(style, "text/css")
+        start["css"] = None  # it is in that style
+        links = _links(f"{place}style-{ready[None].version}.css", names)
         text = f"{html[: found.start(1)]}{_json(start)}{html[found.end(1) :]}"
+        # the first link is below what the page is made of
+        text = STYLE.sub(lambda _: links, text, count=1)
         return cls(Ready.of(text, "text/html; charset=utf-8"), ready)
+
+
+def _style(config: Config) -> tuple[str, list[str]]:
+    """All styles that a page begins with as one, in the order in which Gradio's page
+    would fetch them; and the names of Gradio's files that it fetches."""
+    kinds = [one["type"] for one in config["components"] if one["type"] != "api"]
+    begun, body = gradio_private.first_files(dict.fromkeys(kinds))
+
+    def read(names: list[str]) -> list[str]:
+        styles = (name for name in names if name.endswith(".css"))
+        return [(gradio_private.SCRIPTS / name).read_text("utf-8") for name in styles]
+
+    own = gradio_private.scoped_style(config["css"] or "")
+    return "\n".join([*read(begun), own, *read(body)]), [*begun, *body]
+
+
+def _links(style: str, names: list[str]) -> str:
+    """The HTML by which a page fetches its style, and its scripts at once; Gradio's
+    page takes a style whose link is there, but disabled, for fetched."""
+    links = [
+        f'<link rel="stylesheet" href="{style}">',
+        f'<link rel="modulepreload" href=".{address(BUNDLE)}">',
+    ]
+    for name in names:
+        how = (
+            'rel="stylesheet" disabled'
+            if name.endswith(".css")
+            else 'rel="modulepreload"'
+        )
+        links.append(f'<link {how} href="./assets/{name}">')
+    return "".join(links)
 
 
 def _json(value: Any) -> str:
@@ -303,7 +343,7 @@ class Delivery:
         await answer(scope, receive, send)
 
     async def _rest(self, scope: Scope, asked: Headers, rest: re.Match[str]) -> ASGIApp:
-        """What a tab of a page holds."""
+        """What a tab of a page holds, or its style."""
         made = await self._split(scope, rest[1].rstrip("/") or "/")
         found = made.rests.get(rest[2]) if made else None
         if found is None or found.version != rest[3]:

@@ -9,11 +9,12 @@ for, and fails where Gradio has mended it; docs/upstream/ has patches to send.
 
 import asyncio
 import datetime
+import json
 import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -178,16 +179,16 @@ REPLACED = {
     "statustracker": (
         (
             re.compile(
-                r"(,(\w+),(\w+)=!1,.*?function (\w+)\(\)\{)\w+(\(\(\)=>\{\w\(\w+,\(performance\.now\(\)-[^)]*\)\)/1e3\),"
-                r"\3&&)\4\(\)\}\)\}",
+                r"(,(\w+),(\w+)=!1,.*?function (\w+)\(\)\{)\w+"
+                r"(\(\(\)=>\{\w\(\w+,\(performance\.now\(\)-[^)]*\)\)/1e3\),\3&&)\4\(\)\}\)\}",
                 re.DOTALL,
             ),
             r"\1setTimeout\5\2&&\4()},100)}",
         ),
         (
             re.compile(
-                r"(async function (\w)\(\)\{await Promise\.all\(\[\w\.set\(\[125,0\]\),\w\.set\(\[-125,0\]\)\]\),\w\(\)\}"
-                r"\w\(\(\)=>\()\2\(\),"
+                r"(async function (\w)\(\)\{await Promise\.all\(\[\w\.set\(\[125,0\]\),"
+                r"\w\.set\(\[-125,0\]\)\]\),\w\(\)\}\w\(\(\)=>\()\2\(\),"
             ),
             r"\1",
         ),
@@ -748,10 +749,11 @@ def quick_scripts(scripts: str) -> dict[str, str]:
     """The texts of scripts of Gradio by their names: that of the tree of components,
     which searches as assets/gradio_tree.js does, shows answers as
     assets/gradio_answers.js lets them through, and has assets/gradio_stream.js before
-    it; that of listeners, of which one that waited runs alone; that of the client, in
-    which a step of an answer leaves the step before it as it was; that of the status of
-    a component, whose clock stops; and that of a dropdown. scripts: the folder of those
-    in assets/, seen from Gradio's.
+    it, all three in one file with the page's other first scripts (ui/components.py);
+    that of listeners, of which one that waited runs alone; that of the client, in which
+    a step of an answer leaves the step before it as it was; that of the status of a
+    component, whose clock stops; that of texts; and that of a dropdown. scripts: the
+    folder of those in assets/, seen from Gradio's.
 
     Gradio looks through all components of the page, each behind a proxy, for every
     input and output of every event, and for every component through all events: here
@@ -761,8 +763,8 @@ def quick_scripts(scripts: str) -> dict[str, str]:
     changed = dict(map(_changed, REPLACED))
     tree = next(iter(changed))
     imports = (
-        f'import "{scripts}/gradio_stream.js";import {{attend}} from "{scripts}/gradio_answers.js";'
-        f'import {{eventsOf, lookUp}} from "{scripts}/gradio_tree.js";'
+        f'import {{$gradio_answers, $gradio_tree}} from "{scripts}/first.js";'
+        "const {attend} = $gradio_answers, {eventsOf, lookUp} = $gradio_tree;"
     )
     return changed | {tree: imports + changed[tree]}
 
@@ -771,7 +773,7 @@ def quick_scripts(scripts: str) -> dict[str, str]:
 def quick_scripts_fit() -> bool:
     """Whether Gradio's scripts are as they were tried."""
     with suppress(LookupError):
-        return bool(quick_scripts(""))
+        return bool(quick_scripts("") and first_files(()))
     return False
 
 
@@ -811,6 +813,87 @@ def laid_out_once() -> Iterator[None]:
     finally:
         routes.App.create_app = staticmethod(make)  # type: ignore[method-assign]
         gr.Blocks.get_config_file = describe  # type: ignore[method-assign]
+
+
+def first_files(kinds: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The names of Gradio's files that a page with components of such kinds fetches,
+    each once: those that begin it, and those that come with what it is made of.
+
+    Its page learns of them in four waves, and asks for each style by itself: 27 of 91
+    requests were such. Raises LookupError where its scripts are not as they were tried.
+    """
+    begin, frame, tree = (
+        next(SCRIPTS.glob(f"{name}-*.js"), Path()).name
+        for name in ("index", "Blocks", "core")
+    )
+    page, *fetched = _fetched(begin, r"import\(`\./(?=Index-)")
+    body = _fetched(page, rf"import\(`\./(?={re.escape(frame)})")
+    for kind in kinds:
+        body += _fetched(
+            tree, rf"[{{,]{kind}:\{{[^}}]*?component:\(\)=>\w+\(\(\)=>import\(`\./"
+        )
+    first = [f"{begin[:-3]}.css", page, *fetched]
+    begun = [name for name in dict.fromkeys(first) if (SCRIPTS / name).is_file()]
+    return begun, [name for name in dict.fromkeys(body) if name not in (*begun, begin)]
+
+
+def _fetched(script: str, found: str) -> list[str]:
+    """What a script of Gradio fetches where it imports another, that other first."""
+    text = (SCRIPTS / script).read_text(encoding="utf-8")
+    listed = re.search(r"m\.f=(\[[^\]]*\])", text)
+    needs = re.search(
+        rf"{found}([\w-]+\.js)`\)(?:(?!import\().)*?__vite__mapDeps\(\[([\d,]*)\]\)",
+        text,
+        re.DOTALL,
+    )
+    if listed is None or needs is None:
+        raise LookupError(f"{SCRIPTS / script} is not as it was tried")
+    names = json.loads(listed[1])
+    numbers = map(int, needs[2].split(","))
+    return [needs[1], *(names[one].removeprefix("./") for one in numbers)]
+
+
+def scoped_style(text: str) -> str:
+    """A style of ours as Gradio's page has it: each rule once more for what stands in
+    the page, so that it prevails over Gradio's own; those within a condition for that
+    alone; of other rules with an @, only movements.
+
+    Gradio's page parses the text twice for that, writes it anew, 309 kB of 127, and has
+    each rule twice: 40 milliseconds of each visit.
+    """
+    page = f".gradio-container.gradio-container-{gr.__version__.replace('.', '-')} .contain "
+
+    def scoped(selector: str, rule: str) -> str:
+        dark = ".dark" if ".dark" in rule else ""
+        parts = selector.replace(".dark", "", 1).split(",")
+        return ",".join(f"{dark} {page} {part.strip()} " for part in parts)
+
+    written = []
+    for selector, body in _rules(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)):
+        if selector.startswith("@media"):
+            inside = "".join(
+                f"{scoped(one, one + what)}{{{what}}}" for one, what in _rules(body)
+            )
+            written.append(f"{selector}{{{inside}}}")
+        elif selector.startswith("@keyframes"):
+            written.append(f"{selector}{{{body}}}")
+        elif not selector.startswith("@"):
+            written.append(f"{selector},{scoped(selector, selector + body)}{{{body}}}")
+    return "\n".join(written)
+
+
+def _rules(text: str) -> Iterator[tuple[str, str]]:
+    """The rules of a style without comments: what stands before the braces of each, and
+    in them."""
+    depth = begun = inside = 0
+    for found in re.finditer(r"[{}]", text):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 1 and found[0] == "{":
+            inside = found.end()
+        elif depth == 0:
+            selector = " ".join(text[begun : inside - 1].split())
+            yield selector, text[inside : found.start()].strip()
+            begun = found.end()
 
 
 def hide_endpoints(demo: gr.Blocks) -> None:
