@@ -543,11 +543,12 @@ def made(pair: Pair) -> Iterator[Question]:
     crossed = {
         i: sum((i - j) * (best[i] - best[j]) < 0 for j in linked) for i in linked
     }
-    order = sorted(
-        asked,
-        key=lambda i: (i in crossed, -crossed.get(i, 0), -len(pair.target.texts[i]), i),
-    )
-    for i in order:
+
+    def rank(i: int) -> tuple[bool, int, int, int]:
+        """Words without a link first, then those that cross most, then long ones."""
+        return i in crossed, -crossed.get(i, 0), -len(pair.target.texts[i]), i
+
+    for i in sorted(asked, key=rank):
         values = {
             "word": pair.target.texts[i],
             "seen": pair.source.texts[best[i]],
