@@ -4,10 +4,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from research.commands import data, evaluate, study
+from research.commands import data, evaluate, study, taught
 from xformer.commands.arguments import finished
 
-VERBS = {"data": data, "study": study, "evaluate": evaluate}
+VERBS = {"data": data, "study": study, "evaluate": evaluate, "taught": taught}
 
 
 def parser() -> argparse.ArgumentParser:

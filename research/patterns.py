@@ -16,7 +16,6 @@ import json
 import lzma
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -1118,7 +1117,7 @@ def shown() -> list[str]:
 def far(pairs: list[Pair]) -> list[Pair]:
     """Those that stand near no sentence that is shown, on either side, with the weights
     of words in all that ships."""
-    from xformer.parts.learned.ask import WORD, Index, plain, shipped
+    from xformer.parts.learned.ask import Index, shipped
 
     near = set[int]()
     for side in (0, 1):
@@ -1127,18 +1126,9 @@ def far(pairs: list[Pair]) -> list[Pair]:
             + "".join("\t".join((*pair, "pattern")) + "\n" for pair in pairs).encode(),
             side,
         )
-        first = index.starts[-len(pairs)]  # what ships comes before
-        words = index.words[first:]
-        weights = index.weights[first:]
-        starts = index.starts[-len(pairs) :] - first
         for text in shown():
-            vector = np.zeros_like(index.idf)
-            for word, count in Counter(WORD.findall(plain(text))).items():
-                at = index.ids.get(word, -1)
-                vector[at] = np.hypot(vector[at], count * index.idf[at])
-            cosines = np.add.reduceat(vector[words] * weights, starts) / (
-                np.linalg.norm(vector) or 1
-            )
+            # what ships comes before
+            cosines = index.similarities(text)[-len(pairs) :]
             near.update(np.flatnonzero(cosines > NEAR).tolist())
     return [pair for i, pair in enumerate(pairs) if i not in near]
 

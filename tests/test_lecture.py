@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from xformer.figures.taught import MADE
 from xformer.parts.lecture import draw as figures
 from xformer.parts.lecture import part as tab
 from xformer.serve.bleu import bleu
@@ -39,10 +40,12 @@ def test_what_our_models_learned_from_is_counted_and_marked():
         "when did you learn to swim",
     ]
     assert "Of the 20, 2 (marked *) stand in the data" in figures.note(tab.SENTENCES)
-    assert "for 3 more, sentences with a word" in figures.note(tab.SENTENCES)
-    assert html.escape("“curlers”, “hockey”, “reelected”") in figures.note(
-        tab.SENTENCES
-    )
+    for language in (ENGLISH, SPANISH):
+        note = figures.note(tab.SENTENCES, language)
+        for number in (MADE["nearest"], MADE["en_es"], MADE["ranked"]):
+            assert language.say("first_number", n=number) in note
+    assert "for 4, marked “written for training”" in figures.note(tab.SENTENCES)
+    assert "“curlers”, “shallow”, “hockey”, “reelected”." in figures.note(tab.SENTENCES)
     table = figures.table(tab.SENTENCES, None, "M")
     assert (
         "* in training, for “You&#39;re so shallow.”" in table
@@ -52,6 +55,24 @@ def test_what_our_models_learned_from_is_counted_and_marked():
 
 def test_answers_are_scored_as_the_lecture_writes_them():
     assert figures.bare("¿Cuándo aprendiste a nadar?") == "cuándo aprendiste a nadar"
+
+
+def test_a_sentence_that_something_was_written_for_is_marked_under_the_model_it_taught():
+    def marked(model):
+        rows = figures.table(tab.SENTENCES, None, model).split("<tr>")
+        return [
+            one.english
+            for one, row in zip(tab.SENTENCES, rows[2:], strict=True)
+            if 'class="taught"' in row
+        ]
+
+    assert marked("en-es") == [
+        "mary has curlers in her hair",
+        "you are so shallow",
+        "how often does tom play hockey",
+        "he was reelected mayor",
+    ]
+    assert not marked("pre-norm") and not marked("es-en")
 
 
 def answers(service, language=ENGLISH, **given):

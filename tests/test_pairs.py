@@ -3,7 +3,6 @@ the tab says of them."""
 
 import html
 import json
-import lzma
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from xformer.explain.pairs import Place
 from xformer.explain.passes import Pair
 from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
-from xformer.parts.learned.ask import WRITTEN
 from xformer.parts.sentences import part as tab
 from xformer.results import STACKS, Head, UserError
 from xformer.strings import ENGLISH, SPANISH
@@ -243,14 +241,14 @@ def test_two_sentences_are_compared_once(answered, learned_pairs):
 def test_a_pair_of_the_list_comes_with_its_question(running, answered):
     for language in (ENGLISH, SPANISH):
         answer = answered(
-            language, pair_a="The soup is cold.", pair_b="The winter is cold."
+            language, pair_a="Our tea is cold.", pair_b="Our winter is cold."
         )
         preset = tab.PRESETS[answer["preset"]]
         assert html.escape(preset["look"][language.code]) in answer["result"]
     chosen = Ask.always(running, ENGLISH).answer(tab.choose, preset=answer["preset"])
     assert (chosen["pair_a"], chosen["pair_b"]) == (
-        "The soup is cold.",
-        "The winter is cold.",
+        "Our tea is cold.",
+        "Our winter is cold.",
     )
 
 
@@ -262,31 +260,13 @@ def test_every_pair_has_both_languages_and_two_sentences():
         ) == 2
 
 
-@pytest.mark.parametrize(
-    ("preset", "near"),
-    [
-        (
-            "The cat or the street?",
-            [
-                "The animal didn't cross the street because it was too tired.",
-                "The animal didn't cross the street because it was too wide.",
-            ],
-        ),
-        (
-            "The lecture’s car",
-            ["I asked my neighbour if his old motorbike was still running reliably."],
-        ),
-    ],
-)
-def test_a_pair_that_sentences_were_written_for_says_so(preset, near):
+def test_a_pair_that_sentences_were_written_for_says_so(running):
     """What teaches the very pattern of a pair is no proof that the model found it."""
-    written = lzma.decompress(WRITTEN[0].read_bytes()).decode()
-    [look] = [one["look"] for one in tab.PRESETS if one["name"]["en"] == preset]
-    assert all(f"\n{one}\t" in written for one in near)
-    assert (
-        all(near[0] in look[code] for code in ("en", "es"))
-        and "written for training" in look["en"]
-    )
+    [car] = [one for one in tab.PRESETS if one["name"]["en"] == "The lecture’s car"]
+    compared = running.compare(*car["texts"])
+    taught = figures.translations(compared, model="en-es")
+    assert taught.count('class="taught"') == 2 and "old motorbike" in taught
+    assert 'class="taught"' not in figures.translations(compared, model="gru")
 
 
 def test_a_missing_sentence_is_said_and_nothing_old_stays(answered, learned_pairs):

@@ -135,7 +135,7 @@ def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
 
 
 def test_examples_and_pairs_are_in_the_language_that_it_reads(models, back):
-    assert examples(models.default) == EXAMPLES and examples(back)[1] == "gato"
+    assert examples(models.default) == EXAMPLES and examples(back)[1] == "muchacha"
     own = presets(models.default)
     theirs = presets(back)
     assert {*own} | {*theirs} == {*range(len(PRESETS))} and not {*own} & {*theirs}

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
+from markupsafe import Markup
 
 from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
 from xformer.figures.attention import SIDES, Choice, Units, all_maps, named_by, units
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import percent, place
+from xformer.figures.taught import marks
 from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL, WORD_START, joined, spelled, words
 from xformer.results import STACKS, Comparison, Head
@@ -81,13 +83,17 @@ def weighed(
 
 
 def translations(
-    compared: Comparison, language: Language = ENGLISH, look: str = ""
+    compared: Comparison,
+    language: Language = ENGLISH,
+    look: str = "",
+    model: str = "",
 ) -> str:
     """Show both sentences with their differences, and how much each word of the
     translations owes to its source. HTML.
 
     Orange where the word's own source makes it likelier than the other one does, blue
-    where less; in nats. look: what to look for.
+    where less; in nats. look: what to look for. model: the name of the one compared,
+    which was taught some sentences of the page.
     """
     sides = [weighed(compared, side, language) for side in range(2)]
     sources = (translation.source.split() for translation in compared.translations)
@@ -98,6 +104,9 @@ def translations(
         look=look,
         sides=[*zip(NAMES, differing(*sources), sides, strict=True)],
         reach=max(1.0, *(abs(word.gain) for side in sides for word in side)),
+        marks=Markup(
+            marks((one.source for one in compared.translations), model, language)
+        ),
     )
 
 

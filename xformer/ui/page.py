@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 
 from xformer import parts
 from xformer.figures.notice import notice
+from xformer.figures.taught import marks
 from xformer.figures.templates import fill
 from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
@@ -280,14 +281,15 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
                 frame["button"] = gr.Button(
                     say("translate"), variant="primary", size="sm", scale=0, min_width=0
                 )
-            frame["sample"] = gr.Dataset(
-                components=[gr.Textbox(visible=False)],
-                samples=[[example] for example in first],
-                label=say("examples"),
-                layout="gallery",
-                type="values",
-                elem_classes="examples",
-            )
+            with gr.Column(elem_classes="examples", min_width=0):
+                frame["sample"] = gr.Dataset(
+                    components=[gr.Textbox(visible=False)],
+                    samples=[[example] for example in first],
+                    label=say("examples"),
+                    layout="gallery",
+                    type="values",
+                )
+                frame["taught"] = gr.HTML(_taught(models.default, language))
         gr.HTML(
             fill("page.beginning", language, paths=PATHS, own=language.code),
             elem_classes="languages",
@@ -320,6 +322,11 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
             for name in ("loading", "problems", "status")
         }
     return frame
+
+
+def _taught(service: TranslationService, language: Language) -> str:
+    """Mark the examples that something was written for in training."""
+    return marks(examples(service), service.info.name, language)
 
 
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
@@ -378,6 +385,9 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
             "examples": View(
                 frame["sample"],
                 _samples,
+            ),
+            "taught": View(
+                frame["taught"], lambda service, _: _taught(service, page.language)
             ),
             "codes": View(frame["codes"], _codes_menu),
             "models": View(

@@ -103,7 +103,7 @@ class Index:
         for first in range(0, count, BLOCK):
             last = min(first + BLOCK, count)
             tokens = WORD.findall(
-                plain("".join(f"\n{line[side]}" for line in self._lines(first, last)))
+                plain("".join(f"\n{line[side]}" for line in self.lines(first, last)))
             )
             words = np.fromiter(map(ids.__getitem__, tokens), np.int64, len(tokens))
             keys, tf = np.unique(
@@ -130,31 +130,37 @@ class Index:
             np.sqrt(np.add.reduceat(self.weights**2, self.starts)).clip(1e-9), lengths
         )
 
-    def _lines(self, first: int, last: int) -> list[list[str]]:
+    def lines(self, first: int, last: int) -> list[list[str]]:
+        """Read pairs, each English, Spanish and its mark."""
         text = str(
             self.pairs[self.ends[first - 1] if first else 0 : self.ends[last - 1]],
             "utf-8",
         )
         return [line.split("\t") for line in text.split("\n")[:-1]]
 
+    def similarities(self, text: str) -> np.ndarray:
+        """How near each pair is to a text, (N,), 0 to 1."""
+        vector = np.zeros_like(self.idf)
+        for word, tf in Counter(WORD.findall(plain(text))).items():
+            at = self.ids.get(word, -1)
+            vector[at] = np.hypot(vector[at], tf * self.idf[at])
+        similar: np.ndarray = np.add.reduceat(
+            vector[self.words] * self.weights, self.starts
+        )
+        return similar / (np.linalg.norm(vector) or 1)
+
     def nearest(self, text: str, count: int = NEAREST) -> Learned:
         """Answer `results.NearestPairs`."""
         typed = WORD.findall(text)
-        vector = np.zeros_like(self.idf)
         own = [plain(word) for word in typed]
-        for word, tf in Counter(own).items():
-            at = self.ids.get(word, -1)
-            vector[at] = np.hypot(vector[at], tf * self.idf[at])
-        similar = np.add.reduceat(vector[self.words] * self.weights, self.starts) / (
-            np.linalg.norm(vector) or 1
-        )
+        similar = self.similarities(text)
         ranked = list[tuple[float, bool, bool, int, list[str]]]()
         near = dict[str, NearPair]()
         for i in np.argpartition(-similar, min(CANDIDATES, len(similar)) - 1)[
             :CANDIDATES
         ].tolist():
             if similar[i] >= LEAST:
-                (line,) = self._lines(i, i + 1)
+                (line,) = self.lines(i, i + 1)
                 other = WORD.findall(plain(line[self.side])) != own
                 ranked.append(
                     (-round(float(similar[i]), 5), other, line[2] == "pivot", i, line)

@@ -5,22 +5,11 @@ import re
 from collections.abc import Sequence
 
 from xformer.explain.doubts import sureness
+from xformer.figures.taught import LARGE
 from xformer.figures.templates import fill
 from xformer.parts.learned.ask import WORD, plain
 from xformer.results import GENERATIONS, Learned, ModelInfo, Translation
 from xformer.strings import ENGLISH, Language
-
-# pairs that these learned from and that do not ship: checkpoints/en-es/README.md
-OTHER = 103_059 + 167_812
-# Pairs with a side that a model wrote, as the cards have them: translations of
-# Tatoeba's sentences, then of others.
-MADE = {
-    "en_es": 104_101 + 121_941,
-    "es_en": 104_101 + 136_547 + 81_800,
-    "ranked": 37_144,
-}
-# models that learned from all that ship; GENERATIONS did from those of Tatoeba
-LARGE = ("en-es", "es-en")
 
 
 def shared(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain.doubts import sureness
+from xformer.figures.taught import MADE, OTHER
 from xformer.figures.templates import fill
 from xformer.parts.learned import draw as figures
 from xformer.results import Force, NearestPairs, Translation, UserError
@@ -26,7 +27,7 @@ def build(part: Layout) -> None:
     part.look("learned_look")
     part["found"] = part.table("learned-pairs")
     part["shown"] = gr.State()
-    gr.HTML(fill("learned.note", part.language, other=figures.OTHER, made=figures.MADE))
+    gr.HTML(fill("learned.note", part.language, other=OTHER, made=MADE))
     part.opened.change(
         **part.listener(run, "found", "shown", problem="problem", only_here=True),
         **LATEST,

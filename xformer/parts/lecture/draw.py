@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from markupsafe import Markup
+
 from xformer.explain.pairs import aligned
+from xformer.figures.taught import MADE, marked, marks
 from xformer.figures.templates import fill
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
 # English, reference, the lecture's answer, its authors' verdict; and the English for
-# which the training pairs that ship have the same Spanish, if they do; and a word of it
-# that sentences were written for, if there is one.
+# which the training pairs that ship have the same Spanish, if they do.
 FILE = ASSETS / "lecture20.tsv"
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
@@ -29,8 +31,6 @@ class Sentence:
     answer: str
     verdict: str  # of its authors, one of VERDICTS' values
     twin: str = ""  # for which the models that ship learned the same Spanish
-    # its word that Tatoeba's pairs seldom have, and for which others were written
-    aimed: str = ""
 
 
 def read(path: Path = FILE) -> list[Sentence]:
@@ -43,14 +43,24 @@ def read(path: Path = FILE) -> list[Sentence]:
 
 
 def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
-    """Say which sentences either model had seen in training; HTML."""
-    words = [f"“{one.aimed}”" for one in sentences if one.aimed]
+    """Say which sentences either model had seen in training, and which others were
+    aimed at; HTML."""
+    aimed = [
+        one
+        for one in marked((one.english for one in sentences), "en-es")
+        if one.aimed_at
+    ]
     return language.html(
         "lecture_note",
         count=len(sentences),
         seen=sum(bool(one.twin) for one in sentences),
-        aimed=len(words),
-        words=", ".join(words),
+        aimed=len(aimed),
+        words=", ".join(
+            f"“{word}”" for one in aimed for word in one.words or (one.text,)
+        ),
+        nearest=MADE["nearest"],
+        back=MADE["en_es"],
+        ranked=MADE["ranked"],
     )
 
 
@@ -90,6 +100,7 @@ def table(
             _marked(one.answer, one.reference),
             answer,
             _marked(answer.text, one.reference) if answer else None,
+            Markup(marks([one.english], model, language, named=False)),
         )
         for one, answer in zip_longest(sentences, answers or ())
     ]

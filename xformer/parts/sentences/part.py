@@ -262,7 +262,7 @@ def draw_result(
         if preset is None
         else presets(service)[preset]["look"][language.code]
     )
-    return figures.translations(compared, language, question)
+    return figures.translations(compared, language, question, service.info.name)
 
 
 def maps_of_head(
