@@ -9,7 +9,7 @@ const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id=
 
 let release = () => {};  // lets go of the part that is kept in sight
 
-// Keeps a part open and in sight while what stands above it is still drawn and its tab is laid out, until a person acts.
+// Keeps a part open and in sight while what stands above it is drawn and its tab laid out, until a person acts.
 function hold(name, shown) {
   release();
   const keep = () => {
