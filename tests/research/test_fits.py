@@ -283,7 +283,7 @@ def test_a_set_is_tested_by_a_fit_to_the_others_alone(running, monkeypatch):
         fits, "_nearest", lambda *given: (nearest(*given)[0], np.array(next(chrf)))
     )
     monkeypatch.setattr(
-        fits.quality,
+        fits,
         "fit_registers",
         lambda x, names, good: (
             np.zeros(x.shape[1]),
