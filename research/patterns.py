@@ -3,8 +3,9 @@ words of two senses.
 
     python research/patterns.py
 
-It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern, the same
-lines for the same seed. All genders, numbers and verb forms stand in the lists below,
+It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern TAB link,
+the same lines for the same seed. A link is a pronoun of the English sentence and, after
+a space, the last word of the noun that it stands for. All genders, numbers and verb forms stand in the lists below,
 written by hand. What stands near a sentence that the page, a lesson or `xformer
 evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either
 side.
@@ -228,6 +229,19 @@ def written(en: str, es: str) -> Pair:
     return en[0].upper() + en[1:], es[: first.start()] + es[
         first.start() : first.end()
     ].upper() + es[first.end() :]
+
+
+# by pair: a pronoun of the English sentence, and the last word of its noun
+LINKS: dict[Pair, str] = {}
+
+
+def linked(en: str, es: str, thing: Thing) -> Pair:
+    """The same as `written`, noted as one in which it, they or them is this thing."""
+    pair = written(en, es)
+    pronoun = re.search(r"\b(it|they|them)\b", pair[0].rpartition(thing.en)[2])
+    if pronoun:
+        LINKS[pair] = f"{pronoun[0]} {thing.en.split()[-1]}"
+    return pair
 
 
 # Pronouns of things. {p}: a person, {n}: a thing, {a}: what it is; in Spanish {p}, {n}
@@ -469,15 +483,16 @@ def pronouns_of_things(rng: random.Random) -> Iterator[Pair]:
                     if word not in ("demasiado", "tan", "muy")
                 )
                 words[at] = agreeing(words[at], thing.feminine, thing.many)
-                yield written(
+                yield linked(
                     en.format(p=person.en, n=thing.en, a=said),
                     es.format(p=person.es, n=the(thing), a=" ".join(words)),
+                    thing,
                 )
     for en, es, nouns in [*HAND_IT, *HAND_THEM]:
         for thing in nouns:
             person = said_people(rng)
             given = other(person, rng)
-            yield written(
+            yield linked(
                 en.format(p=person.en, q=given.en, n=thing.en, an=article(thing.en)),
                 es.format(
                     p=person.es,
@@ -490,7 +505,119 @@ def pronouns_of_things(rng: random.Random) -> Iterator[Pair]:
                     new=("nuevo", "nueva")[thing.feminine],
                     bare=thing.es,
                 ),
+                thing,
             )
+
+
+# Two things, of which only the last word says which it is. {m}, {n}: the first and the
+# second, each with what can be said of it alone
+
+BEASTS = things("""dog=perro m, cow=vaca f, horse=caballo m, goat=cabra f, donkey=burro m, sheep=oveja f,
+    mouse=ratón m, hen=gallina f, rabbit=conejo m, fox=zorro m, mule=mula f, bear=oso m, duck=pato m,
+    turtle=tortuga f""")
+RIVALS: list[
+    tuple[
+        str,
+        str,
+        list[Thing],
+        list[tuple[str, str]],
+        list[Thing],
+        list[tuple[str, str]],
+    ]
+] = [
+    (
+        "The {m} did not go into the {n} because it was {a}.",
+        "{m} no entró en {n} porque estaba {a}.",
+        BEASTS,
+        [("frightened", "asustado"), ("ill", "enfermo"), ("wounded", "herido")],
+        things("""cave=cueva f, barn=granero m, tunnel=túnel m, cellar=sótano m, stable=establo m, kitchen=cocina f,
+    cage=jaula f, yard=patio m"""),
+        [
+            ("dark", "oscuro"),
+            ("flooded", "inundado"),
+            ("full of smoke", "lleno de humo"),
+        ],
+    ),
+    (
+        "The {m} could not pull the {n} because it was too {a}.",
+        "{m} no pudo tirar de {n} porque era demasiado {a}.",
+        things(
+            "horse=caballo m, mule=mula f, donkey=burro m, cow=vaca f, tractor=tractor m, mare=yegua f"
+        ),
+        [("old", "viejo"), ("slow", "lento")],
+        things("""cart=carro m, coach=diligencia f, plough=arado m, sledge=trineo m, trailer=remolque m, boat=barca f,
+    log=tronco m, stone=piedra f"""),
+        [("heavy", "pesado"), ("wide", "ancho")],
+    ),
+    (
+        "The {m} did not fit into the {n} because it was too {a}.",
+        "{m} no cabía en {n} porque era demasiado {a}.",
+        things("""piano=piano m, wardrobe=armario m, table=mesa f, sofa=sofá m, bed=cama f, mattress=colchón m,
+    statue=estatua f, ladder=escalera f, picture=cuadro m"""),
+        [("long", "largo"), ("high", "alto"), ("wide", "ancho")],
+        things("""lift=ascensor m, van=furgoneta f, hall=vestíbulo m, garage=garaje m, room=habitación f, hut=cabaña f,
+    lorry=camión m"""),
+        [("small", "pequeño"), ("narrow", "estrecho"), ("low", "bajo")],
+    ),
+    (
+        "The {m} did not jump over the {n} because it was too {a}.",
+        "{m} no saltó {n} porque era demasiado {a}.",
+        BEASTS,
+        [("old", "viejo"), ("lazy", "perezoso"), ("clumsy", "torpe")],
+        things(
+            "fence=valla f, wall=muro m, ditch=zanja f, stream=arroyo m, hedge=seto m, gate=verja f"
+        ),
+        [("high", "alto"), ("wide", "ancho"), ("dangerous", "peligroso")],
+    ),
+    (
+        "The {m} did not want the {n} because it was {a}.",
+        "{m} no quiso {n} porque estaba {a}.",
+        BEASTS,
+        [("ill", "enfermo"), ("frightened", "asustado"), ("tired", "cansado")],
+        things("""meat=carne f, bread=pan m, cheese=queso m, fish=pescado m, hay=heno m, apple=manzana f,
+    lettuce=lechuga f, grass=hierba f"""),
+        [("rotten", "podrido"), ("frozen", "congelado"), ("burnt", "quemado")],
+    ),
+    (
+        "The {m} slid off the {n} because it was {a}.",
+        "{m} resbaló de {n} porque estaba {a}.",
+        things("""plate=plato m, cup=taza f, knife=cuchillo m, spoon=cuchara f, book=libro m, ball=pelota f,
+    bottle=botella f, box=caja f"""),
+        [("wet", "mojado"), ("greasy", "engrasado")],
+        things(
+            "table=mesa f, shelf=estante m, roof=tejado m, board=tabla f, bench=banco m, tray=bandeja f"
+        ),
+        [("crooked", "torcido"), ("slanting", "inclinado")],
+    ),
+    (
+        "The {m} did not climb up the {n}, since it was so {a}.",
+        "{m} no subió por {n} porque era muy {a}.",
+        BEASTS,
+        [("clumsy", "torpe"), ("old", "viejo"), ("lazy", "perezoso")],
+        things(
+            "hill=colina f, mountain=montaña f, slope=ladera f, path=sendero m, tree=árbol m, stairs=escalera f"
+        )[:5],
+        [("steep", "empinado"), ("high", "alto")],
+    ),
+]
+
+
+def rivals(rng: random.Random) -> Iterator[Pair]:
+    """It, of two things that differ in gender; the same sentence with what can be said
+    of the first, and of the second."""
+    for en, es, firsts, of_first, seconds, of_second in RIVALS:
+        for first in firsts:
+            others = [one for one in seconds if one.feminine != first.feminine]
+            for second in rng.sample(others, min(3, len(others))):
+                for thing, said in ((first, of_first), (second, of_second)):
+                    word, agrees = rng.choice(said)
+                    head, *rest = agrees.split(" ")
+                    agrees = " ".join((agreeing(head, thing.feminine), *rest))
+                    yield linked(
+                        en.format(m=first.en, n=second.en, a=word),
+                        es.format(m=the(first), n=the(second), a=agrees),
+                        thing,
+                    )
 
 
 # A possession between a person and it: whose it is, and what it is like
@@ -552,7 +679,7 @@ def owners_of_things(rng: random.Random) -> Iterator[Pair]:
                     said, agrees = (
                         ("dirty", "sucio") if said == "broken" else ("sold", "vendido")
                     )
-                yield written(
+                yield linked(
                     en.format(
                         p=person.en,
                         q=owner.en,
@@ -569,6 +696,7 @@ def owners_of_things(rng: random.Random) -> Iterator[Pair]:
                         old=agreeing("viejo", thing.feminine),
                         new=agreeing("nuevo", thing.feminine),
                     ),
+                    thing,
                 )
 
 
@@ -1136,14 +1264,25 @@ def far(pairs: list[Pair]) -> list[Pair]:
 def main() -> None:
     rng = random.Random(SEED)
     made: list[Pair] = []
-    for family in (pronouns_of_things, owners_of_things, possessives, sexes, senses):
+    for family in (
+        pronouns_of_things,
+        rivals,
+        owners_of_things,
+        possessives,
+        sexes,
+        senses,
+    ):
         found = [*dict.fromkeys(family(rng))]
         print(f"{family.__name__}: {len(found):,}")
         made += found
     kept = far([*dict.fromkeys(made)])
     rng.shuffle(kept)
     OUT.write_bytes(
-        lzma.compress("".join(f"{en}\t{es}\tpattern\n" for en, es in kept).encode())
+        lzma.compress(
+            "".join(
+                f"{en}\t{es}\tpattern\t{LINKS.get((en, es), '')}\n" for en, es in kept
+            ).encode()
+        )
     )
     print(
         f"{OUT}: {len(kept):,} pairs; {len(made) - len(kept):,} stood near a sentence that is shown, or twice"

@@ -1,0 +1,340 @@
+"""Go on with a translator: learn pairs by pattern, keep what it predicts of all others,
+and teach one head to link a pronoun with its noun.
+
+    python research/continued.py --data DATA --from en-es --out OUT --minutes 80
+
+Everything but the patterns is learned from a mean of its reference and of what the
+starting weights predict (Khayrallah et al. 2018, "Regularized Training Objective for
+Continued Training"). In the pairs by pattern with a link (`patterns.py`), the head of
+the encoder that links best to begin with is given the cross-entropy of where its pronoun
+looks, as Garg et al. (2019), "Jointly Learning to Align and Translate", do it for
+alignment. A head taught so shows what it was taught; whoever shows it says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from xformer.device import choose_device
+from xformer.hub import checkpoint, repository
+from xformer.model import Heads, scores
+from xformer.pieces import BOS, EOS, PAD
+from xformer.tokenizer import Tokenizer
+from xformer.training.data import corpora
+from xformer.training.loop import Trainer
+from xformer.training.options import TranslationRun
+from xformer.training.tasks import SmoothedCrossEntropy, TranslationTask, forced
+from xformer.translator import pad
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent / "xformer" / "training" / "data"
+BATCH = 32  # pairs by pattern in a batch
+SHOWN = 400  # linked pairs by which the head is chosen
+
+
+class Linked(NamedTuple):
+    """A pair by pattern in pieces, without BOS and EOS; the place of its pronoun in the
+    source, and the places of the last word of its noun: none where it has no link."""
+
+    source: list[int]
+    target: list[int]
+    asks: int = 0
+    seen: tuple[int, ...] = ()
+
+
+def places(tokenizer: Tokenizer, pieces: Sequence[int], link: str) -> Linked | None:
+    """Find a link, "it car", in the pieces of a source: the noun's last occurrence, and
+    the first of the pronoun after it; None where either is not there."""
+    words: list[tuple[str, list[int]]] = []
+    for place, text in enumerate(tokenizer.pieces(pieces)):
+        if text.startswith("▁") or not words:
+            words.append(("", []))
+        name, where = words[-1]
+        words[-1] = (name + text.strip("▁"), [*where, place])
+    pronoun, noun = link.split(" ")
+    bare = [name.strip(".,;:!?¿¡").lower() for name, _ in words]
+    for n in range(len(bare) - 1, -1, -1):
+        if bare[n] == noun and pronoun in bare[n + 1 :]:
+            at = bare.index(pronoun, n + 1)
+            return Linked([*pieces], [], words[at][1][0], tuple(words[n][1]))
+    return None
+
+
+def read_patterns(path: Path, tokenizer: Tokenizer, reverse: bool) -> list[Linked]:
+    """Read pairs by pattern with their links, each as it stands and in small letters
+    without its full stop. Links are of English sources."""
+    found = []
+    for line in corpora.read_lines(path):
+        if not line:
+            continue
+        english, spanish, _, link = line.split("\t")
+        source, target = (spanish, english) if reverse else (english, spanish)
+        for text in (source, corpora.plain(source)):
+            pieces = tokenizer.encode(text)
+            linked = places(tokenizer, pieces, link) if link and not reverse else None
+            found.append(
+                (linked or Linked(pieces, []))._replace(target=tokenizer.encode(target))
+            )
+    return found
+
+
+class Keeping(TranslationTask):
+    """Translation with pairs by pattern between the batches of all others."""
+
+    def __init__(
+        self,
+        *args: Any,
+        patterns: Sequence[Linked],
+        every: int,
+        keep: float,
+        link: float,
+    ) -> None:
+        """every: a batch of patterns after so many others. keep: the share of what the
+        starting weights predict. link: the weight of a link, in target pieces."""
+        super().__init__(*args)
+        self.patterns = patterns
+        self.every = every
+        self.keep = keep
+        self.link = link
+        self.teacher = copy.deepcopy(self.model).eval().requires_grad_(False)
+        self.head = self.best_head()
+        self.linked: list[float] = []  # the mean share of late batches, to be told
+
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
+        rng = random.Random(epoch)
+        order: list[Linked] = []
+        for number, batch in enumerate(self.data.epoch(epoch, skip), 1):
+            yield batch
+            if number % self.every == 0:
+                if len(order) < BATCH:
+                    order = rng.sample(self.patterns, len(self.patterns))
+                # of similar length
+                drawn = sorted(order[: 4 * BATCH], key=lambda one: len(one.target))
+                first = rng.randrange(0, max(1, len(drawn) - BATCH), BATCH)
+                chosen = drawn[first : first + BATCH]
+                del order[:BATCH]
+                yield chosen
+
+    def weight(self, batch: Sequence[Any]) -> int:
+        return sum(len(one[1]) + 1 for one in batch)
+
+    def loss(
+        self, model: nn.Module, batch: Sequence[Any], device: torch.device
+    ) -> Tensor:
+        if isinstance(batch[0], Linked):
+            return self.pattern_loss(model, batch, device)
+        sources, targets = ([one[side] for one in batch] for side in (0, 1))
+        logits, wanted = forced(model, sources, targets, device)
+        loss = SmoothedCrossEntropy.apply(
+            logits.flatten(0, 1), wanted.flatten(), self.smoothing
+        )
+        if not model.training:
+            return loss
+        with torch.no_grad():
+            predicted = forced(self.teacher, sources, targets, device)[0]
+            predicted = predicted.float().softmax(-1)
+        kept = -(predicted * logits.float().log_softmax(-1)).sum(-1)
+        return (1 - self.keep) * loss + self.keep * kept[wanted != PAD].sum()
+
+    def pattern_loss(
+        self, model: nn.Module, batch: Sequence[Linked], device: torch.device
+    ) -> Tensor:
+        layer, head = self.head
+        kept: list[Tensor] = []
+
+        def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+            # [B, H, Q, K], in float32
+            kept.append(scores(q.float(), k.float(), mask).softmax(-1))
+            return kept[-1].to(q.dtype)
+
+        heads = Heads.without(self.model.config, [], device)
+        heads = Heads(
+            heads.encoder_self,
+            heads.decoder_self,
+            heads.cross,
+            {("encoder_self", layer): weigh},
+        )
+        logits = model(
+            pad([[*one.source, EOS] for one in batch], device),
+            pad([[BOS, *one.target] for one in batch], device),
+            heads=heads,
+        )
+        wanted = pad([[*one.target, EOS] for one in batch], device)
+        loss = SmoothedCrossEntropy.apply(
+            logits.flatten(0, 1), wanted.flatten(), self.smoothing
+        )
+        shares = [
+            kept[0][row, head - 1, one.asks, [*one.seen]].sum()
+            for row, one in enumerate(batch)
+            if one.seen
+        ]
+        if shares:
+            found = torch.stack(shares)
+            self.linked.append(float(found.detach().mean()))
+            loss = loss - self.link * found.clamp(min=1e-6).log().sum()
+        return loss
+
+    @torch.inference_mode()
+    def best_head(self) -> tuple[int, int]:
+        """Layer and head of the encoder, from 1, that link best before training."""
+        linked = [one for one in self.patterns if one.seen]
+        linked = random.Random(0).sample(linked, min(SHOWN, len(linked)))
+        if not linked:
+            return 1, 1
+        config = self.model.config
+        shares = torch.zeros(config.n_layers, config.n_heads)
+
+        def weighing(layer: int):
+            def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+                found = scores(q, k, mask).softmax(-1)
+                for row, one in enumerate(part):
+                    shares[layer] += found[row, :, one.asks, [*one.seen]].sum(-1)
+                return found
+
+            return weigh
+
+        none_off = Heads.without(config, [])
+        heads = Heads(
+            none_off.encoder_self,
+            none_off.decoder_self,
+            none_off.cross,
+            {
+                ("encoder_self", layer + 1): weighing(layer)
+                for layer in range(config.n_layers)
+            },
+        )
+        self.model.eval()
+        for first in range(0, len(linked), BATCH):
+            part = linked[first : first + BATCH]
+            self.model.encode(
+                pad([[*one.source, EOS] for one in part], torch.device("cpu")),
+                heads=heads,
+            )
+        shares /= len(linked)
+        best = int(shares.argmax())
+        layer, head = divmod(best, config.n_heads)
+        print(
+            f"head {head + 1} of layer {layer + 1} links best: {shares.max():.3f} on average"
+        )
+        return layer + 1, head + 1
+
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        late = self.linked[-50:]
+        return {
+            **super().evaluate(precision),
+            "linked": round(sum(late) / max(1, len(late)), 4),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--data", type=Path, required=True, help="as `xformer train`")
+    parser.add_argument("--from", dest="start", default="en-es")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--reverse", action="store_true", help="from Spanish")
+    parser.add_argument("--minutes", type=float, default=80)
+    parser.add_argument("--peak", type=float, default=2e-4)
+    parser.add_argument("--keep", type=float, default=0.6)
+    parser.add_argument("--link", type=float, default=1.0)
+    parser.add_argument(
+        "--every", type=int, default=3, help="others to one of patterns"
+    )
+    parser.add_argument("--average", type=float, default=0.998)
+    parser.add_argument("--train", type=int, default=70_000, help="pairs of train")
+    parser.add_argument("--extra", type=int, default=24_000)
+    parser.add_argument("--seed", type=int, default=101)
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    rng = random.Random(args.seed)
+
+    def read(name: str) -> list[corpora.Pair]:
+        path = corpora.data_file(args.data, name)
+        return corpora.read_pairs(path) if path else []
+
+    train = read("train")
+    extra = [*read("extra"), *read("extra2")]
+    marked = [
+        row
+        for name in ("written", "words", "prose", "texts")
+        for row in corpora.read_marked_pairs(PACKAGE / f"{name}.tsv.xz")
+    ]
+    written = [(en, es) for en, es, mark in marked if mark != corpora.ENTRY]
+    entries = [(en, es) for en, es, mark in marked if mark == corpora.ENTRY]
+    dev = read("dev")
+    run = TranslationRun(
+        data=args.data,
+        out=args.out,
+        start=args.start,
+        reverse=args.reverse,
+        minutes=args.minutes,
+        peak=args.peak,
+        warmup=40,
+        average=args.average,
+        seed=args.seed,
+        precision=args.precision,
+        evaluate_minutes=20,
+        extra_weight=1,
+        written_weight=1,
+        phrase_weight=1,
+        entry_weight=1,
+        copied=0.08,
+        names=0.1,
+        sampled=0.05,
+    )
+    start = checkpoint.load(repository.find(args.start))
+    model = type(start.model)(
+        type(start.model.config)(**{**start.model.config.to_dict(), "dropout": 0.1})
+    )
+    model.load_state_dict(start.model.state_dict())
+    args.out.mkdir(parents=True, exist_ok=True)
+    checkpoint.save_config(args.out, model, start.tokenizer)
+    batches = corpora.TranslationBatches(
+        start.tokenizer,
+        rng.sample(train, min(args.train, len(train))),
+        rng.sample(extra, min(args.extra, len(extra))),
+        rng.sample(written, min(50_000, len(written))),
+        rng.sample(entries, min(6_000, len(entries))),
+        options=run,
+        seed=args.seed,
+        roughening=corpora.Roughening(),
+    )
+    task = Keeping(
+        model,
+        start.tokenizer,
+        batches,
+        (corpora.turned(dev) if args.reverse else dev)[:600],
+        0.1,
+        patterns=read_patterns(HERE / "patterns.tsv.xz", start.tokenizer, args.reverse),
+        every=args.every,
+        keep=args.keep,
+        link=args.link,
+    )
+    print(
+        f"{len(task.patterns):,} patterns, {sum(bool(one.seen) for one in task.patterns):,} with a link",
+        flush=True,
+    )
+    print(
+        json.dumps(
+            Trainer(
+                task, args.out, run.training_options(), choose_device("cpu")
+            ).train()
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
