@@ -1,10 +1,10 @@
 """Go on with a translator: learn pairs by pattern, keep what it predicts of all others,
 and teach one head to link a pronoun with its noun.
 
-    python research/continued.py --data DATA --from en-es --out OUT --minutes 80
+    python -m research.continued --data DATA --from en-es --out OUT --minutes 80
 
-Everything but the patterns is learned from a mean of its reference and of what the
-starting weights predict (Khayrallah et al. 2018, "Regularized Training Objective for
+Everything but the patterns is learned from a mean of its reference and of what a
+teacher predicts, the starting weights if no other is named (Khayrallah et al. 2018, "Regularized Training Objective for
 Continued Training"). In the pairs by pattern with a link (`patterns.py`), the head of
 the encoder that links best to begin with is given the cross-entropy of where its pronoun
 looks, as Garg et al. (2019), "Jointly Learning to Align and Translate", do it for
@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from research.data import copied
 from xformer.device import choose_device
 from xformer.hub import checkpoint, repository
-from xformer.model import Heads, scores
+from xformer.model import Heads, Trace, Transformer, scores
 from xformer.pieces import BOS, EOS, PAD
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora
@@ -38,6 +39,7 @@ from xformer.translator import pad
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "xformer" / "training" / "data"
 BATCH = 32  # pairs by pattern in a batch
+COPIES = 20_000  # pairs with what is to be copied, to draw from
 SHOWN = 400  # linked pairs by which the head is chosen
 
 
@@ -97,15 +99,19 @@ class Keeping(TranslationTask):
         every: int,
         keep: float,
         link: float,
+        teacher: nn.Module | None = None,
     ) -> None:
         """every: a batch of patterns after so many others. keep: the share of what the
-        starting weights predict. link: the weight of a link, in target pieces."""
+        teacher predicts, the model as it begins where there is no other. link: the
+        weight of a link, in target pieces."""
         super().__init__(*args)
+        self.model: Transformer
         self.patterns = patterns
         self.every = every
         self.keep = keep
         self.link = link
-        self.teacher = copy.deepcopy(self.model).eval().requires_grad_(False)
+        teacher = teacher or copy.deepcopy(self.model)
+        self.teacher = teacher.eval().requires_grad_(False)
         self.head = self.best_head()
         self.linked: list[float] = []  # the mean share of late batches, to be told
 
@@ -192,33 +198,15 @@ class Keeping(TranslationTask):
             return 1, 1
         config = self.model.config
         shares = torch.zeros(config.n_layers, config.n_heads)
-
-        def weighing(layer: int):
-            def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-                found = scores(q, k, mask).softmax(-1)
-                for row, one in enumerate(part):
-                    shares[layer] += found[row, :, one.asks, [*one.seen]].sum(-1)
-                return found
-
-            return weigh
-
-        none_off = Heads.without(config, [])
-        heads = Heads(
-            none_off.encoder_self,
-            none_off.decoder_self,
-            none_off.cross,
-            {
-                ("encoder_self", layer + 1): weighing(layer)
-                for layer in range(config.n_layers)
-            },
-        )
         self.model.eval()
         for first in range(0, len(linked), BATCH):
             part = linked[first : first + BATCH]
-            self.model.encode(
-                pad([[*one.source, EOS] for one in part], torch.device("cpu")),
-                heads=heads,
-            )
+            trace = Trace()
+            self.model.encode(pad([[*one.source, EOS] for one in part]), trace)
+            # [layers, B, H, Q, K]
+            looks = torch.stack(trace.encoder_self.probabilities)
+            for row, one in enumerate(part):
+                shares += looks[:, row, :, one.asks, [*one.seen]].sum(-1)
         shares /= len(linked)
         best = int(shares.argmax())
         layer, head = divmod(best, config.n_heads)
@@ -242,6 +230,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="as `xformer train`")
     parser.add_argument("--from", dest="start", default="en-es")
+    parser.add_argument("--teacher", help="as --from, which it is if not given")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--reverse", action="store_true", help="from Spanish")
     parser.add_argument("--minutes", type=float, default=80)
@@ -295,7 +284,9 @@ def main() -> None:
         names=0.1,
         sampled=0.05,
     )
-    start = checkpoint.load(repository.find(args.start))
+    start: checkpoint.Checkpoint[Transformer] = checkpoint.load(
+        repository.find(args.start)
+    )
     model = type(start.model)(
         type(start.model.config)(**{**start.model.config.to_dict(), "dropout": 0.1})
     )
@@ -308,9 +299,9 @@ def main() -> None:
         rng.sample(extra, min(args.extra, len(extra))),
         rng.sample(written, min(50_000, len(written))),
         rng.sample(entries, min(6_000, len(entries))),
+        to_copy=[copied.draw(rng) for _ in range(COPIES)],
         options=run,
         seed=args.seed,
-        roughening=corpora.Roughening(),
     )
     task = Keeping(
         model,
@@ -322,6 +313,9 @@ def main() -> None:
         every=args.every,
         keep=args.keep,
         link=args.link,
+        teacher=checkpoint.load(repository.find(args.teacher)).model
+        if args.teacher
+        else None,
     )
     print(
         f"{len(task.patterns):,} patterns, {sum(bool(one.seen) for one in task.patterns):,} with a link",

@@ -1,0 +1,98 @@
+"""Going on with a translator: what its teacher predicts is kept, and a head is taught to
+link."""
+
+import copy
+
+import pytest
+import torch
+
+from research import continued
+from research.continued import Keeping, Linked
+from xformer.hub import checkpoint
+from xformer.training.data.corpora import TranslationBatches
+from xformer.training.options import BatchOptions
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def start(tiny_checkpoint):
+    return checkpoint.load(tiny_checkpoint)
+
+
+def patterns(tokenizer, tmp_path):
+    path = tmp_path / "patterns.tsv"
+    path.write_text(
+        "The cat drinks milk, and it sleeps.\tEl gato bebe leche y duerme.\tpattern\tit cat\n"
+        "The dog eats bread.\tEl perro come pan.\tpattern\t\n",
+        encoding="utf-8",
+    )
+    return continued.read_patterns(path, tokenizer, reverse=False)
+
+
+def task(start, found, **how):
+    model = copy.deepcopy(start.model).requires_grad_(True)
+    batches = TranslationBatches(
+        start.tokenizer,
+        [("The cat sleeps.", "El gato duerme.")],
+        options=BatchOptions(),
+    )
+    how = {"every": 1, "keep": 0.6, "link": 1.0, **how}
+    return Keeping(model, start.tokenizer, batches, [], 0.1, patterns=found, **how)
+
+
+def test_a_link_is_found_in_the_pieces_of_a_sentence(start, tmp_path):
+    tokenizer = start.tokenizer
+    found = patterns(tokenizer, tmp_path)
+    assert len(found) == 4  # each as it stands, and as many people type it
+    linked, typed, *without = found
+    pieces = tokenizer.pieces(linked.source)
+    assert "".join(pieces[i] for i in linked.seen) == "▁cat"
+    assert "".join(pieces[linked.asks :]).startswith("▁it▁s")
+    assert tokenizer.decode(typed.source) == "the cat drinks milk, and it sleeps"
+    assert typed.seen and not any(one.seen for one in without)
+    assert tokenizer.decode(linked.target) == "El gato bebe leche y duerme."
+
+
+@pytest.mark.parametrize("link", ["it dog", "they cat", "cat it"])
+def test_a_link_that_is_not_there_is_none(start, link):
+    pieces = start.tokenizer.encode("The cat drinks milk, and it sleeps.")
+    assert continued.places(start.tokenizer, pieces, link) is None
+
+
+def test_what_the_teacher_predicts_is_kept(start):
+    batch = [
+        (start.tokenizer.encode("The cat sleeps."), start.tokenizer.encode("El perro."))
+    ]
+    sizes = {}
+    for keep in (0.0, 1.0):
+        running = task(start, [], keep=keep)
+        running.model.train()
+        running.loss(running.model, batch, CPU).backward()
+        sizes[keep] = max(
+            float(one.grad.abs().max()) for one in running.model.parameters()
+        )
+    # nothing is to be learned from one's own predictions
+    assert sizes[1.0] < 1e-4 < sizes[0.0]
+
+
+def test_a_head_learns_to_link(start, tmp_path):
+    found = patterns(start.tokenizer, tmp_path)
+    running = task(start, found, link=3.0)
+    before = running.head
+    optimizer = torch.optim.Adam(running.model.parameters(), lr=3e-3)
+    for _ in range(30):
+        loss = running.loss(running.model.train(), found, CPU)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert running.linked[-1] > 0.9 > running.linked[0]
+    assert running.best_head() == before
+
+
+def test_batches_of_patterns_come_between_the_others(start, tmp_path):
+    found = patterns(start.tokenizer, tmp_path)
+    running = task(start, found, every=1)
+    kinds = [isinstance(batch[0], Linked) for batch in running.batches(0, 0)]
+    assert kinds == [False, True]
+    assert running.weight(found) == sum(len(one.target) + 1 for one in found)
