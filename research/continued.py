@@ -4,11 +4,12 @@ and teach one head to link a pronoun with its noun.
     python -m research.continued --data DATA --from en-es --out OUT --minutes 80
 
 Everything but the patterns is learned from a mean of its reference and of what a
-teacher predicts, the starting weights if no other is named (Khayrallah et al. 2018, "Regularized Training Objective for
-Continued Training"). In the pairs by pattern with a link (`patterns.py`), the head of
-the encoder that links best to begin with is given the cross-entropy of where its pronoun
-looks, as Garg et al. (2019), "Jointly Learning to Align and Translate", do it for
-alignment. A head taught so shows what it was taught; whoever shows it says so.
+teacher predicts, the starting weights if no other is named (Khayrallah et al. 2018,
+"Regularized Training Objective for Continued Training"). In the pairs by pattern with a
+link (`patterns.py`), the head of the encoder that links best to begin with is given the
+cross-entropy of where its pronoun looks, as Garg et al. (2019), "Jointly Learning to
+Align and Translate", do it for alignment. A head taught so shows what it was taught;
+whoever shows it says so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import copy
 import json
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +31,7 @@ from research.data import copied
 from xformer.device import choose_device
 from xformer.hub import checkpoint, repository
 from xformer.model import Heads, Trace, Transformer, scores
-from xformer.pieces import BOS, EOS, PAD
+from xformer.pieces import EOS, PAD
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora
 from xformer.training.loop import Trainer
@@ -130,9 +133,6 @@ class Keeping(TranslationTask):
                 del order[:BATCH]
                 yield chosen
 
-    def weight(self, batch: Sequence[Any]) -> int:
-        return sum(len(one[1]) + 1 for one in batch)
-
     def loss(
         self, model: nn.Module, batch: Sequence[Any], device: torch.device
     ) -> Tensor:
@@ -162,19 +162,16 @@ class Keeping(TranslationTask):
             kept.append(scores(q.float(), k.float(), mask).softmax(-1))
             return kept[-1].to(q.dtype)
 
-        heads = Heads.without(self.model.config, [], device)
-        heads = Heads(
-            heads.encoder_self,
-            heads.decoder_self,
-            heads.cross,
-            {("encoder_self", layer): weigh},
+        heads = replace(
+            Heads.without(self.model.config, [], device),
+            weigh={("encoder_self", layer): weigh},
         )
-        logits = model(
-            pad([[*one.source, EOS] for one in batch], device),
-            pad([[BOS, *one.target] for one in batch], device),
-            heads=heads,
+        logits, wanted = forced(
+            partial(model, heads=heads),
+            [one.source for one in batch],
+            [one.target for one in batch],
+            device,
         )
-        wanted = pad([[*one.target, EOS] for one in batch], device)
         loss = SmoothedCrossEntropy.apply(
             logits.flatten(0, 1), wanted.flatten(), self.smoothing
         )
@@ -261,8 +258,8 @@ def main() -> None:
         for name in ("written", "words", "prose", "texts")
         for row in corpora.read_marked_pairs(PACKAGE / f"{name}.tsv.xz")
     ]
-    written = [(en, es) for en, es, mark in marked if mark != corpora.ENTRY]
-    entries = [(en, es) for en, es, mark in marked if mark == corpora.ENTRY]
+    written = corpora.unmarked(row for row in marked if row[2] != corpora.ENTRY)
+    entries = corpora.unmarked(row for row in marked if row[2] == corpora.ENTRY)
     dev = read("dev")
     run = TranslationRun(
         data=args.data,

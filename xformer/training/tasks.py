@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
 
 
 def forced(
-    model: nn.Module,
+    model: Callable[..., Tensor],
     sources: Sequence[list[int]],
     targets: Sequence[list[int]],
     device: torch.device,

@@ -858,8 +858,8 @@ def scoped_style(text: str) -> str:
     the page, so that it prevails over Gradio's own; those within a condition for that
     alone; of other rules with an @, only movements.
 
-    Gradio's page parses the text twice for that, writes it anew, 309 kB of 127, and has
-    each rule twice: 40 milliseconds of each visit.
+    Gradio's page makes that of a style in the browser: it parses 127 kB twice and writes
+    309 kB, which takes 40 milliseconds of each visit.
     """
     page = f".gradio-container.gradio-container-{gr.__version__.replace('.', '-')} .contain "
 
