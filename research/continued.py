@@ -101,17 +101,19 @@ class Keeping(TranslationTask):
         patterns: Sequence[Linked],
         every: int,
         keep: float,
+        learn: float,
         link: float,
         teacher: nn.Module | None = None,
     ) -> None:
         """every: a batch of patterns after so many others. keep: the share of what the
-        teacher predicts, the model as it begins where there is no other. link: the
-        weight of a link, in target pieces."""
+        teacher predicts, the model as it begins where there is no other. learn: the
+        weight of the reference of a pattern. link: that of a link, in target pieces."""
         super().__init__(*args)
         self.model: Transformer
         self.patterns = patterns
         self.every = every
         self.keep = keep
+        self.learn = learn
         self.link = link
         teacher = teacher or copy.deepcopy(self.model)
         self.teacher = teacher.eval().requires_grad_(False)
@@ -172,7 +174,7 @@ class Keeping(TranslationTask):
             [one.target for one in batch],
             device,
         )
-        loss = SmoothedCrossEntropy.apply(
+        loss = self.learn * SmoothedCrossEntropy.apply(
             logits.flatten(0, 1), wanted.flatten(), self.smoothing
         )
         shares = [
@@ -233,11 +235,15 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=80)
     parser.add_argument("--peak", type=float, default=2e-4)
     parser.add_argument("--keep", type=float, default=0.6)
+    parser.add_argument("--learn", type=float, default=1.0)
     parser.add_argument("--link", type=float, default=1.0)
     parser.add_argument(
         "--every", type=int, default=3, help="others to one of patterns"
     )
     parser.add_argument("--average", type=float, default=0.998)
+    parser.add_argument(
+        "--evaluate", type=float, default=20, help="minutes between two scores on dev"
+    )
     parser.add_argument("--train", type=int, default=70_000, help="pairs of train")
     parser.add_argument("--extra", type=int, default=24_000)
     parser.add_argument("--seed", type=int, default=101)
@@ -272,7 +278,7 @@ def main() -> None:
         average=args.average,
         seed=args.seed,
         precision=args.precision,
-        evaluate_minutes=20,
+        evaluate_minutes=args.evaluate,
         extra_weight=1,
         written_weight=1,
         phrase_weight=1,
@@ -309,6 +315,7 @@ def main() -> None:
         patterns=read_patterns(HERE / "patterns.tsv.xz", start.tokenizer, args.reverse),
         every=args.every,
         keep=args.keep,
+        learn=args.learn,
         link=args.link,
         teacher=checkpoint.load(repository.find(args.teacher)).model
         if args.teacher
