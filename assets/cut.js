@@ -2,7 +2,7 @@
 // it says so (data-more), which is there as long as it does not all fit. style.css draws both.
 import {overflow} from './shared.js';
 
-const WIDE = '.scroll, .tables, .plot, .strip .open, .maps';
+const WIDE = '.scroll, .tables, .plot, .maps';
 const SPOKEN = '.view *, .heads *';  // what says more itself, or is a strip by its looks
 
 function measure(pane, words) {

@@ -41,6 +41,11 @@ export function countPartOpening(ids, ofTab, tab, part, ...times) {
   return ids.map((id, i) => tab === ofTab && id === part ? String(Number(times[i]) + 1) : undefined);
 }
 
+// The same for a part that is always in sight while that tab is open.
+export function countHere(ofTab, tab, times) {
+  return tab === ofTab ? String(Number(times) + 1) : undefined;
+}
+
 // Shows one part of a tab in its column; ids: of the parts, in the order of their columns.
 export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));

@@ -90,6 +90,6 @@ def test_a_tab_that_has_not_come_shows_the_frames_of_what_it_begins_with(made):
     assert list(laying) == list(TABS)[1:]
     for tab, html in laying.items():
         forms = re.findall(r'class="frame-(\w+)"', html)
-        first = [form_of(one.elem_classes) for one in framed(found[TABS[tab].parts[0]])]
+        first = [form_of(one.elem_classes) for one in found[TABS[tab].parts[0]]]
         assert 1 <= len(forms) <= 4 and {*forms} & {*first}, tab
         assert page.language.html(f"tab_{tab}") in html

@@ -9,8 +9,6 @@ from jinja2 import UndefinedError
 
 from xformer.figures import templates
 from xformer.figures.templates import fill
-from xformer.parts.translate.strip import strip
-from xformer.results import Head
 from xformer.strings import ASSETS, ENGLISH, SPANISH, of_parts
 
 FILES = sorted([*(ASSETS / "html").glob("*.html"), *of_parts("*.html")])
@@ -72,20 +70,14 @@ def test_what_is_missing_is_told(written):
         fill("test.part", ENGLISH, n={"nothing": ""})
 
 
-def test_texts_are_in_the_language_of_the_page_and_the_models(running):
-    head = Head("cross", 1, 1)
-    trace = running.trace("The cat sleeps.", "El gato duerme.")
-    assert "layer 1, head 1" in strip(trace, head, True, ENGLISH)
-    drawn = strip(
-        trace,
-        head,
-        True,
-        SPANISH.of(type("Info", (), {"source": "ar", "target": "de"})),
+def test_texts_are_in_the_language_of_the_page_and_the_models(written):
+    written(
+        '{% macro part() %}{{ say("translate") }}<b {{ reads }}></b><i {{ writes }}></i>{% endmacro %}'
     )
+    language = SPANISH.of(type("Info", (), {"source": "ar", "target": "de"}))
     assert (
-        "capa 1" in drawn
-        and '<g lang="ar" dir="rtl">' in drawn
-        and '<g lang="de">' in drawn
+        fill("test.part", language)
+        == 'Traducir<b lang="ar" dir="rtl"></b><i lang="de"></i>'
     )
 
 

@@ -108,9 +108,8 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     assert told(outside)[-1] == shown(page)
 
     # What names an address is a step of its own, and so is Back.
-    page.get_by_role(
-        "button", name=say("strip_open", where=say("finder_where", layer=2, head=1))
-    ).click()
+    page.get_by_role("button", name="Open: decoder, layer 2").click()
+    page.get_by_role("button", name=say("whole_open_attention")).last.click()
     outside.wait_for_url("**tab=attention**")
     idle(page)
     outside.go_back()

@@ -1,5 +1,5 @@
-"""The Model tab as a person goes through it: the whole pass played, a layer opened, the
-code, sizes, neighbours."""
+"""The whole pass as a person goes through it, played, with a layer opened; and the Model
+tab: the code, sizes, neighbours."""
 
 from urllib.parse import quote
 
@@ -19,13 +19,12 @@ def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sente
     visit, learned_pairs
 ):
     english, spanish = learned_pairs[0]
-    page = visit(f"/?tab=model&text={quote(english)}")
+    page = visit(f"/?text={quote(english)}")
     picture = page.locator(".block.whole-pass")
     panel = page.locator(".whole-panel")
     expect(picture.locator(".of-encoder [data-piece]").last).to_have_attribute(
         "aria-label", "</s>"
     )
-    expect(page.locator("p.asks", has_text=say("asks_whole"))).to_be_visible()
     slider = picture.get_by_role("slider", name=say("play_step"))
     expect(slider).to_have_value("1")
     picture.locator(".toggle").click()
@@ -60,7 +59,7 @@ def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sente
     )
 
     page.locator("[role=tab][data-tab-id=model]").click()
-    part(page, "part_architecture")
+    expect(page.locator("p.asks", has_text=say("asks_architecture"))).to_be_visible()
     panel = page.locator(".code-of").first
     towers = page.locator(".architecture.block .towers").first
     page.get_by_role(

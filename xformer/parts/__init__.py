@@ -34,7 +34,7 @@ class Tab:
 
 
 TABS: Mapping[str, Tab] = {  # by id
-    "translate": Tab(("translate", "questions", "round_trip")),
+    "translate": Tab(("translate", "questions", "whole_pass", "round_trip")),
     "attention": Tab(
         (
             "attention",
@@ -59,7 +59,5 @@ TABS: Mapping[str, Tab] = {  # by id
         ("generations", "beginning", "live", "recorded", "forming", "path", "learned"),
         "part",
     ),
-    "model": Tab(
-        ("whole_pass", "architecture", "bugs", "vocabulary", "meanings"), "model_part"
-    ),
+    "model": Tab(("architecture", "bugs", "vocabulary", "meanings"), "model_part"),
 }

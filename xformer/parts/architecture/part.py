@@ -63,7 +63,7 @@ def build(part: Layout) -> None:
         )
     with gr.Row(elem_classes="detail by-teacher"):
         with gr.Column(scale=4, min_width=320):
-            part["towers"] = blocks(towers_of(page.service, language))
+            part["towers"] = blocks(towers_of(page.service, language), frame="chart")
         with gr.Column(scale=1, min_width=240):
             heading = gr.HTML(heading_of(page.service, language))
     with gr.Column(elem_classes="folds"):

@@ -19,6 +19,10 @@ ID = "questions"
 def build(part: Layout) -> None:
     """Lay the questions out; called inside the Translate tab."""
     part[ID] = gr.HTML(elem_classes="questions frame-text")
+
+
+def build_below(part: Layout) -> None:
+    """Invite to the first lesson, below the picture."""
     canvas("invitation.js", invitation(part.language), "invitation")
 
 

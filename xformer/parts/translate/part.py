@@ -11,11 +11,9 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.explain.alignment import reading
 from xformer.explain.doubts import looks_like
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
-from xformer.parts.translate.strip import strip
 from xformer.results import Options, Trace, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import ModelPool, TranslationService
@@ -49,19 +47,38 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     """Lay the tab out; called inside it. inside: the modules of other parts, with a
-    NAME those that are folded."""
+    NAME those that are folded, with OF_TRANSLATION those that draw a picture of it."""
     part = Layout(page, ID)
     say = page.language.say
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
+    folded = [module for module in inside if hasattr(module, "NAME")]
+    pictures = [module for module in inside if hasattr(module, "OF_TRANSLATION")]
+    beside = [one for one in inside if one not in folded and one not in pictures]
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
             part["shown"] = gr.HTML(elem_classes="spanish frame-text")
-            for module in inside:
-                if not hasattr(module, "NAME"):
-                    module.build(part)
-            part["seen"] = gr.HTML(elem_classes="strip frame-map")
         with gr.Column(scale=5, min_width=300):
+            for module in beside:
+                module.build(part)
+    drawn = dict[str, Layout]()
+    for module in pictures:
+        picture = part.inner(opened=gr.Textbox("0", visible=False))
+        module.build(picture)
+        drawn[module.ID] = picture
+        gr.on(
+            [page.opened[ID].change, page.translation.change],
+            None,
+            [page.tab, picture.opened],
+            picture.opened,
+            js=script("countHere", ID),
+            **QUIET,
+        )
+    with gr.Row(elem_classes="translate"):
+        with gr.Column(scale=7, min_width=300):
+            for module in beside:
+                getattr(module, "build_below", lambda part: None)(part)
             part["others"] = gr.HTML(elem_classes="tables")
+        with gr.Column(scale=5, min_width=300):
             with part.folded("reference"):
                 with gr.Row(elem_classes="ask"):
                     part["reference"] = gr.Textbox(
@@ -69,10 +86,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
                     )
                     button = gr.Button(say("compare"), scale=1, min_width=120)
                 part["scores"] = gr.HTML(elem_classes="tables")
-            for module in inside:
-                if hasattr(module, "NAME"):
-                    with part.folded(module.ID):
-                        module.build(part)
+            for module in folded:
+                with part.folded(module.ID):
+                    module.build(part)
     with page.search:
         _settings(part)
 
@@ -103,7 +119,6 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             "trace",
             "shown",
             "others",
-            "seen",
             "asked",
             *of_pair,
             *emptied,
@@ -121,9 +136,12 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         **part.listener(compare, "scores", problem="scores"),
         api_visibility="private",
     )
+    for name, picture in drawn.items():  # whose controls are no settings of the search
+        part.include(picture, name)
     return Tab(
         part.controls,
         {
+            **part.views,
             "again": View(part["again"], samples),
             "headline": View(
                 headline, lambda service, _: _headline(service, page.language)
@@ -272,7 +290,6 @@ def run(
             if other is None
             else figure.other_way(other, sentence[:LONGEST], language)
         )
-    head = service.best_head
     yield {
         "problem": notice(warnings, "warning", way_out),
         "translation": translation,
@@ -281,9 +298,6 @@ def run(
             [translation, *([] if second is None else [second])], language
         ),
         "others": figure.n_best(translation.n_best, language) if second is None else "",
-        "seen": strip(
-            trace, head, reading(service.alignment_errors(head)) == "given", language
-        ),
         "asked": sentence,
         **{
             name: show(service, language, translation, trace)

@@ -1,22 +1,30 @@
-"""Part of the Model tab: the whole pass in one picture, from the sentence to the next
-word, played step by step."""
+"""Part of the Translate tab: the whole pass in one picture, from the sentence to the
+next word, played step by step."""
 
+import threading
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gradio as gr
 
 from xformer.figures.locked_word import locked
 from xformer.parts.whole_pass import draw as figure
-from xformer.results import EmbedSource, Follow, Force, Stream, Trace
+from xformer.results import EmbedSource, Follow, Force, Options, Stream, Trace
 from xformer.serve.protocol import TranslationService
-from xformer.strings import Language
+from xformer.strings import ENGLISH, SPANISH, Language
 from xformer.ui.components import TRANSPORT, script
-from xformer.ui.controls import OneOf, Values, Whole
+from xformer.ui.controls import BEAM, OneOf, Values, Whole
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
+from xformer.ui.places import Place, question
+from xformer.ui.tabs import examples
 
 ID = "whole"
-OF_SENTENCE = True
+PLACES = (Place(ID, "part_whole"),)
+OF_TRANSLATION = True
+MOST = (
+    8  # pictures that are kept for those who ask for the same: a class, a first visit
+)
 # a step; a longer translation has fewer, and is then shown from its last
 FIRST = Whole(1, 1, 999)
 
@@ -24,6 +32,7 @@ FIRST = Whole(1, 1, 999)
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     pictures = part.pictures(ID, cleared={"picture": None, "block": ""})
+    question(part.language, ID)
     problem = part.status()
     pictures.follow(first_step, "whole_step")
     pictures.fact("passed", passed)
@@ -97,23 +106,51 @@ def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
     }
 
 
+@needs(trace="no_trace")
 def draw_picture(
     service: TranslationService,
     trace: Trace,
-    passed: dict[str, Stream],
     whole_heads: str,
     whole_step: int,
     language: Language,
     before: dict[str, Any],
 ) -> Any:
     """Draw the pass; the script goes to other steps itself."""
-    if before and before["passed"] is passed and before["whole_heads"] == whole_heads:
+    if before and before["trace"] is trace and before["whole_heads"] == whole_heads:
         return gr.skip()
-    embedded = service.ask(EmbedSource(trace.text))
-    forced = service.ask(Force(trace.text, trace.tokens))
-    return figure.payload(
-        trace, passed, embedded, forced, whole_heads, whole_step, language
+    return {**_picture(service, trace, whole_heads, language), "step": whole_step}
+
+
+_kept: WeakKeyDictionary[TranslationService, dict[Any, dict[str, Any]]] = (
+    WeakKeyDictionary()
+)
+_keeping = threading.Lock()
+
+
+def _picture(
+    service: TranslationService, trace: Trace, how: str, language: Language
+) -> dict[str, Any]:
+    """The payload of a pass, from its first step; the latest of a service are kept."""
+    key = (trace.text, trace.tokens, how, language.code)
+    with _keeping:
+        kept = _kept.setdefault(service, {})
+        if key in kept:
+            kept[key] = kept.pop(key)
+            return kept[key]
+    made = figure.payload(
+        trace,
+        passed(service, trace),
+        service.ask(EmbedSource(trace.text)),
+        service.ask(Force(trace.text, trace.tokens)),
+        how,
+        1,
+        language,
     )
+    with _keeping:
+        kept[key] = made
+        while len(kept) > MOST:
+            del kept[next(iter(kept))]
+    return made
 
 
 def draw_block(
@@ -138,3 +175,13 @@ def draw_block(
             if side == "source" and at < len(trace.source)
         ] or [figure.looked_at(trace, whole_step)]
     return figure.block(trace, passed, whole_block, piece, language)
+
+
+def warm_up(service: TranslationService) -> None:
+    """Draw the pass of the sentence that a page opens with, in both languages, so that
+    no visitor waits for that."""
+    _, trace = service.translate_and_trace(
+        examples(service)[0], Options(beam=BEAM.default)
+    )
+    for language in (ENGLISH, SPANISH):
+        _picture(service, trace, figure.HOWS[0], language)
