@@ -27,7 +27,7 @@ from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, View, examples
 
 ID = "translate"
-NAME = "tab_translate"
+NAME = "sheet_translate"
 FOLDS = (("reference", "reference_title"),)
 N_BEST = Whole(3, 1, 16)
 LENGTH_PENALTY = Real(1.0, 0, 2, step=0.1)
