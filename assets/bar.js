@@ -40,11 +40,12 @@ export function openState(address) {
   goToAddress(query);
 }
 
-// Shows the bar, and what ends the page, as a tab wants them: where it has its own field, the sentence gives way.
+// Shows the bar, and what ends the page, as the open sheet of a tab wants them: where it has its own field, the sentence
+// gives way.
 export function showBarOf(tab) {
   const {dataset} = document.querySelector('.bar');
   dataset.tab = tab;
-  dataset.ownField = state.ownFields.includes(tab);
+  dataset.ownField = state.ownFields.includes(state.sheets[tab] ?? tab);
 }
 
 // Notes that a person chose a tab: that is a step of the history, also right after Back. The bar has its new height at
@@ -56,12 +57,13 @@ function chooseTab(event) {
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of
-// the page that it names (data-place), which places.js brings into sight.
+// the page that it names (data-place), which places.js brings into sight. A tab without a part is meant from its first.
 function openAddress(event) {
   const named = event.target.closest('[data-address]');
   if (!named) return;
-  const query = new URLSearchParams(location.search);
-  for (const [key, value] of Object.entries(JSON.parse(named.dataset.address))) {
+  const query = new URLSearchParams(location.search), address = JSON.parse(named.dataset.address);
+  if (address.tab) query.delete(`${address.tab}_part`);
+  for (const [key, value] of Object.entries(address)) {
     if (value === null) query.delete(key);
     else query.set(key, value);
   }

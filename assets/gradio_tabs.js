@@ -1,5 +1,5 @@
-// Fetches what a tab holds when it is opened. The page comes with its frame and its first tab
-// (xformer/ui/server/delivery.py); until a further tab comes, `absent` of gradio_tree.js has what stands for its
+// Fetches what a tab, or a further sheet of one, holds when it is opened: both are called tabs here. The page comes with
+// its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of gradio_tree.js has what stands for its
 // components: listeners of the page read values there, and set them, and the tab comes with what was set.
 import {absent} from './gradio_tree.js';
 import {attemptUntilDone} from './shared.js';
@@ -9,6 +9,7 @@ const BRING = -1;  // the id of a listener of the browser that has Gradio's page
 const ofMissed = id => -2 - id;  // the component by which a listener that was missed is run
 
 let deferred = {};  // by the id of a tab that has not been asked for: where it is fetched
+let outer = {};  // by the id of a sheet, the tab that it stands in, where that comes later too
 const coming = new Map();  // by its id, a promise that a tab is there
 const fetched = new Map();  // by its id, a promise of what a tab holds
 const waiting = new Map();  // by its id, what is done when Gradio's page has taken a tab up
@@ -21,8 +22,9 @@ let tell = () => {};  // tells Gradio's page an event
 
 // Begins, with the configuration of the page, that of Gradio's client, and the page's listeners; those that this script
 // needs are added to them. dispatch: tells Gradio's page an event.
-export function defer({tabs = {}, absent: held = {}}, config, dependencies, dispatch) {
+export function defer({tabs = {}, absent: held = {}, within = {}}, config, dependencies, dispatch) {
   deferred = {...tabs};
+  outer = within;
   known = config;
   listeners = dependencies;
   tell = dispatch;
@@ -36,22 +38,29 @@ export function defer({tabs = {}, absent: held = {}}, config, dependencies, disp
       absent.set(id, {id, type, children: [], component: true, props});
     }
   }
-  for (const one of dependencies)
-    if (one.backend_fn && tabOfAll(one.outputs)) one.targets.push([ofMissed(one.id), 'missed']);
+  dependencies.forEach(noteMissed);
   if (!Object.keys(tabs).length) return;
   dependencies.push({
     id: BRING, targets: [[BRING, 'bring']], inputs: [], outputs: [], backend_fn: true, js: null, api_name: null,
     api_visibility: 'private', connection: 'sse', show_progress: 'hidden', cancels: [], trigger_mode: 'multiple',
   });
   // Who points at a tab, or comes with its address, will open it.
-  const asked = new URLSearchParams(location.search).get('tab');
-  if (asked) fetchTab(asked);
-  for (const event of ['pointerover', 'focusin'])
-    document.addEventListener(event, ({target}) => fetchTab(target.closest?.('[role=tab]')?.dataset.tabId));
+  for (const [key, value] of new URLSearchParams(location.search)) if (/^tab$|_part$/.test(key)) fetchTab(value);
+  for (const event of ['pointerover', 'focusin']) {
+    document.addEventListener(event, ({target}) => {
+      fetchTab(target.closest?.('[role=tab]')?.dataset.tabId);
+      fetchTab(target.closest?.('.sheets label')?.querySelector('input').value);
+    });
+  }
+}
+
+// Lets a listener that only sets something in a tab that is not there be run when it is.
+function noteMissed(one) {
+  if (one.backend_fn && tabOfAll(one.outputs)) one.targets.push([ofMissed(one.id), 'missed']);
 }
 
 function fetchTab(tab) {
-  if (!(tab in deferred) || fetched.has(tab)) return;
+  if (!Object.hasOwn(deferred, tab) || fetched.has(tab)) return;
   const holds = fetch(new URL(deferred[tab], document.baseURI)).then(reply => {
     if (!reply.ok) throw new Error(`${reply.status} ${reply.url}`);
     return reply.json();
@@ -69,7 +78,8 @@ export function bring(tab) {
     coming.set(tab, there);
     there.catch(() => coming.delete(tab)).finally(() => end(request));
     fetchTab(tab);
-    tell(BRING, 'bring', tab);
+    // A sheet is taken up after the tab that it stands in.
+    Promise.resolve(bring(outer[tab])).then(() => tell(BRING, 'bring', tab), waiting.get(tab).reject);
   }
   return coming.get(tab);
 }
@@ -89,7 +99,7 @@ export async function brought(tab) {
 
 // Says in the open tab that it could not be fetched; -> a promise that its button is pressed, or false if it is left.
 const triesAgain = () => new Promise(done => {
-  const isSeen = one => one.closest('[role=tabpanel]').checkVisibility();
+  const isSeen = one => one.closest('.sheet, [role=tabpanel]').checkVisibility();
   attemptUntilDone(() => {
     const said = [...document.querySelectorAll('.laying [role=alert]')].find(isSeen);
     if (!said) return false;
@@ -162,6 +172,7 @@ function prepared({components, layout, dependencies}) {
     absent.delete(id);
   }
   const add = (more, list) => list.push(...more.filter(one => !list.some(({id}) => id === one.id)));
+  dependencies.filter(one => !listeners.some(({id}) => id === one.id)).forEach(noteMissed);
   add(dependencies, listeners);
   add(dependencies, known.dependencies);
   add(components, known.components);

@@ -14,10 +14,18 @@ export function removeBase() {
   if (base && base.href === new URL('./', location.href).href) base.remove();
 }
 
-// Shows that a tab is open: the bar is as that tab wants it, and the name of the tab scrolls into sight. ownFields: the
-// tabs with a field of their own.
-export function tabOpened(ownFields, id) {
+// The sheet that is open: that which is chosen in the open tab, or the tab's own. tabs: those in which one is chosen;
+// chosen: in each.
+export function sheetOf(tabs, tab, ...chosen) {
+  return chosen[tabs.indexOf(tab)] ?? tab;
+}
+
+// Shows that a sheet is open: the bar is as that wants it, and the name of its tab scrolls into sight. ownFields: the
+// sheets with a field of their own; tabs: that of each sheet.
+export function tabOpened(ownFields, tabs, sheet) {
+  const id = tabs[sheet];
   state.ownFields = ownFields;
+  state.sheets[id] = sheet;
   showBarOf(id);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
@@ -29,24 +37,24 @@ export function noteFormer(shown) {
   document.body.dataset.former = shown.includes('class="old"');
 }
 
-// Counts one opening more for the tab that is opened, when it is there. times: how often each tab of `ids` was opened,
-// as text.
+// Counts one opening more for the sheet that is opened, when it is there. times: how often each sheet of `ids` was
+// opened, as text.
 export async function countOpening(ids, opened, ...times) {
   if (!await brought(opened)) return [];
   return ids.map((id, i) => id === opened ? String(Number(times[i]) + 1) : undefined);
 }
 
-// The same for the parts of the tab `ofTab`, of which one is in sight while that tab is open.
-export function countPartOpening(ids, ofTab, tab, part, ...times) {
-  return ids.map((id, i) => tab === ofTab && id === part ? String(Number(times[i]) + 1) : undefined);
+// The same for the parts of the sheet `ofSheet`, of which one is in sight while that sheet is open.
+export function countPartOpening(ids, ofSheet, sheet, part, ...times) {
+  return ids.map((id, i) => sheet === ofSheet && id === part ? String(Number(times[i]) + 1) : undefined);
 }
 
-// The same for a part that is always in sight while that tab is open.
-export function countHere(ofTab, tab, times) {
-  return tab === ofTab ? String(Number(times) + 1) : undefined;
+// The same for a part that is always in sight while its sheet is open.
+export function countHere(ofSheet, sheet, times) {
+  return sheet === ofSheet ? String(Number(times) + 1) : undefined;
 }
 
-// Shows one part of a tab in its column; ids: of the parts, in the order of their columns.
+// Shows one part, or sheet, of a tab in its column; ids: of all, in the order of their columns.
 export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }

@@ -36,7 +36,7 @@ function reachScrolling() {
 
 // Brings the chosen part into sight where the choice scrolls, as it does on a phone.
 function showChosen() {
-  for (const chosen of document.querySelectorAll('.parts label.selected')) {
+  for (const chosen of document.querySelectorAll(':is(.parts, .sheets) label.selected')) {
     const row = chosen.parentElement, {left, right} = chosen.getBoundingClientRect(), box = row.getBoundingClientRect();
     if (left < box.left) row.scrollLeft -= box.left - left + 24;
     else if (right > box.right) row.scrollLeft += right - box.right + 24;

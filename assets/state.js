@@ -13,8 +13,10 @@ export const state = {
   moves: 0,
   // Whether Back or Forward has opened a tab, and the page has not written the address of that tab yet.
   returning: false,
-  // The ids of the tabs with a field of their own, to which the sentence in the bar gives way.
+  // The ids of the sheets with a field of their own, to which the sentence in the bar gives way.
   ownFields: [],
+  // By the id of a tab, the sheet that was open in it last.
+  sheets: {},
   // The query of the address, as the page itself wrote it last. Event 'addresschange'.
   writtenAddress: '',
   // What the picture of the whole pass shows: [step, layer that is open or ''].

@@ -12,6 +12,8 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.figures.attention import Choice
+from xformer.parts import TABS
+from xformer.parts import choice as choice_of
 from xformer.parts.attention import part as attention
 from xformer.parts.positions import part as positions
 from xformer.parts.principles import part as walkthrough
@@ -19,7 +21,7 @@ from xformer.results import Block, Head, ModelInfo
 from xformer.serve.translation import Service
 from xformer.ui.components import SCRIPTS, script
 from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
-from xformer.ui.page import TABS, open_at
+from xformer.ui.page import open_at
 from xformer.ui.tabs import EXAMPLES
 
 PAGE_SCRIPT = SCRIPTS["page.js"].read_text(encoding="utf-8")
@@ -197,6 +199,8 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
         "top_k": 20,
         "top_p": 0.9,
         "draw_seed": 3,
+        "translate_part": "decoding",
+        "attention_part": "principles",
         "decode": "layers",
         "tree_width": 3,
         "smoothing": 0.25,
@@ -590,7 +594,7 @@ def test_the_page_is_laid_out_as_an_address_that_says_nothing_sets_it(service):
 
 @pytest.mark.parametrize(
     ("address", "number"),
-    [({}, 0), ({"threshold": "7"}, 1), ({"tab": "model", "threshold": "7"}, 3)],
+    [({}, 0), ({"threshold": "7"}, 1), ({"tab": "model", "threshold": "7"}, 4)],
 )
 def test_a_page_is_told_at_first_what_an_address_changes_and_no_more(
     service, address, number
@@ -652,14 +656,18 @@ def test_a_control_needs_nothing_but_its_declaration(service):
 
 @pytest.mark.parametrize("module", [attention, positions, walkthrough])
 def test_the_tabs_say_who_they_are(module, page):
-    assert module.ID in page.controls.kinds(page.service)["tab"].options
+    tab = TABS[module.ID].of
+    key = choice_of(tab) if tab else "tab"
+    assert module.ID in page.controls.kinds(page.service)[key].options
 
 
 def test_opening_a_tab_asks_the_server_for_that_tab_alone(page):
     of_tab = [
-        one for one in page.demo.fns.values() if (page.tab._id, "change") in one.targets
+        one
+        for one in page.demo.fns.values()
+        if {(page.tab._id, "change"), (page.sheet._id, "change")} & {*one.targets}
     ]
     assert of_tab and all(one.fn is None for one in of_tab), (
         "what listens to the open tab runs in the browser"
     )
-    assert [*page.opened] == [module.ID for module in TABS]
+    assert [*page.opened] == [*TABS]

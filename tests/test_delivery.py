@@ -12,7 +12,7 @@ import pytest
 from tests.harness import free_port
 from tests.pages import laid_out, run
 from xformer.parts import TABS
-from xformer.ui.frames import LAYING
+from xformer.ui.frames import LATER, LAYING
 from xformer.ui.server import delivery, gradio_private
 from xformer.ui.server.delivery import CONFIG, Delivery, split
 
@@ -159,6 +159,62 @@ def test_a_tab_holds_what_stands_for_it_until_it_comes(small):
     ]
     assert [rest["layout"]["id"] for rest in rests.values()] == [
         node["id"] for node in tabs["children"][1:]
+    ]
+
+
+@pytest.fixture(scope="module")
+def nested():
+    """A page with sheets that come later: one in its first tab, one in its second."""
+
+    async def make():
+        with gr.Blocks(analytics_enabled=False) as demo, gr.Tabs():
+            with gr.Tab("One", id="one"):
+                first = gr.Textbox("first")
+                with gr.Column(visible=False, elem_classes=f"{LATER}more"):
+                    more = gr.Textbox("more")
+            with gr.Tab("Two", id="two"):
+                second = gr.Textbox("second")
+                with gr.Column(visible=False, elem_classes=f"{LATER}deep") as column:
+                    deep = gr.Textbox("deep")
+                    laying = gr.HTML("frames", elem_classes=LAYING)
+            second.change(joined, [second, deep], first)
+            deep.change(joined, deep, more)
+        return demo, [first, more, second, column, deep, laying]
+
+    demo, components = run(make())
+    return demo.config, [component._id for component in components]
+
+
+def test_a_sheet_comes_by_itself_and_after_the_tab_that_it_stands_in(nested):
+    config, (first, more, second, column, deep, laying) = nested
+    start, rests = split(config)
+    assert list(rests) == ["more", "two", "deep"]
+    assert start["within"] == {"deep": "two"}
+    held = {
+        name: {one["id"] for one in rest["components"]} - {rest["layout"]["id"]}
+        for name, rest in rests.items()
+    }
+    assert held == {"more": {more}, "two": {second, column, laying}, "deep": {deep}}
+    assert first in {one["id"] for one in start["components"]}
+    # the sheet stands empty in its tab, but for what stands there until it comes
+    _, empty = rests["two"]["layout"]["children"]
+    assert empty["id"] == column == rests["deep"]["layout"]["id"]
+    assert [one["id"] for one in empty["children"]] == [laying]
+    assert [one["id"] for one in rests["deep"]["layout"]["children"]] == [deep]
+
+
+def test_a_sheet_comes_into_sight_by_the_page_and_tells_its_values_before(nested):
+    config, (_, _, second, column, deep, _) = nested
+    start, rests = split(config)
+    taken_up = rests["deep"]["components"][0]
+    assert taken_up["id"] == column and "visible" not in taken_up["props"]
+    found = {one[0]: one[2] for one in start["absent"]["deep"]}
+    assert found[deep] == "deep", "a listener of its tab asks for it"
+    assert [one["targets"] for one in rests["deep"]["dependencies"]] == [
+        [(deep, "change")]
+    ]
+    assert [one["targets"] for one in rests["two"]["dependencies"]] == [
+        [(second, "change")]
     ]
 
 

@@ -365,8 +365,8 @@ def test_a_name_that_nobody_knows_or_that_two_have_is_an_error_when_the_page_is_
 def test_nothing_is_drawn_in_a_tab_that_is_not_open(declared):
     pictures, draw, _ = declared(two)
     listener = pictures.listener()
-    assert draw.page.tab in listener["inputs"]
-    values = {draw.page.model: "", draw.page.tab: "attention", pictures.made: {}}
+    assert draw.page.sheet in listener["inputs"]
+    values = {draw.page.model: "", draw.page.sheet: "attention", pictures.made: {}}
     values |= {control.component: 3 for control in pictures.controls.values()}
     assert listener["fn"](*(values[one] for one in listener["inputs"])) == [
         gr.skip()

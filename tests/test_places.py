@@ -6,8 +6,8 @@ import gradio as gr
 import pytest
 
 from tests.pages import laid_out
+from xformer.parts import sheets
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.page import TABS
 from xformer.ui.places import places as all_places
 
 TERM = re.compile(
@@ -32,7 +32,7 @@ def texts_of(page):
 
 
 def test_every_tab_has_places_and_no_two_have_one_key():
-    assert [*all_places()] == [module.ID for module in TABS]
+    assert [*all_places()] == [*sheets()]
     keys = [place.key for places in all_places().values() for place in places]
     assert len(keys) == len({*keys}) and all(
         re.fullmatch(r"[\w-]+", key) for key in keys

@@ -120,7 +120,7 @@ def test_the_action_of_the_example_sets_the_control_and_draws_in_one_answer(
     [click] = listened_to(page, button, "click")
     values = {
         page.model: "",
-        page.tab: tab.ID,
+        page.sheet: tab.ID,
         page.translation: translation,
         pictures.made: {},
         page.controls["ways"].component: 8,
@@ -141,7 +141,7 @@ def test_the_example_says_in_its_problem_line_what_is_missing(lay_out, running):
     [listener] = listened_to(page, page.opened[tab.ID], "change")
     values = {
         page.model: "",
-        page.tab: tab.ID,
+        page.sheet: tab.ID,
         page.translation: None,
         pictures.made: {},
         page.controls["ways"].component: 3,

@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import TimeoutError, expect
 
 from tests.harness import patience
+from xformer.parts import TABS, sheets
 from xformer.strings import ENGLISH
 from xformer.ui.components import VERSION
 
@@ -17,7 +18,7 @@ STATE = f"import(new URL('./scripts/{VERSION}/assets/state.js', document.baseURI
 # Requests that stay open as long as the page does, for which nobody waits.
 OPEN = ("/queue/data", "/heartbeat/")
 
-# The main picture of each tab, and what tells that it is drawn.
+# The main picture of each sheet of a tab, and what tells that it is drawn.
 PICTURES = {
     "translate": ".translation .piece",
     "attention": ".view .map-of, .view svg.arcs",
@@ -107,9 +108,24 @@ def steady(page, held=0):
         ) from error
 
 
+def sheet(page, name):
+    """The button of a sheet of the open tab."""
+    return page.locator(f".sheets label:has(input[value={name}]):visible")
+
+
+def opener(page, name):
+    """What a person clicks to open a tab, or a further sheet of the open one."""
+    if TABS[name].of:
+        return sheet(page, name)
+    return page.locator(f"[role=tab][data-tab-id={name}]")
+
+
 def open_tab(page, tab):
-    """Open a tab by its id, and wait for its main picture."""
-    page.locator(f"[role=tab][data-tab-id={tab}]").click()
+    """Open a tab, or a sheet of one, by its id, and wait for its main picture."""
+    of = TABS[tab].of or tab
+    opener(page, of).click()
+    if len(sheets()[of]) > 1:
+        sheet(page, tab).click()
     page.wait_for_function(
         """selector => [...document.querySelectorAll(selector)].some(
         one => one.checkVisibility() && one.getBoundingClientRect().height > 2)""",
@@ -120,9 +136,7 @@ def open_tab(page, tab):
 def each_part(page):
     """Open every part of every tab, one after the other: ("training", 2), … Parts that
     a reader unfolds stay closed."""
-    for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
-        "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"
-    ):
+    for tab in TABS:
         open_tab(page, tab)
         choices = page.locator(".tabitem:visible .parts label:visible")
         for number in range(max(1, choices.count())):

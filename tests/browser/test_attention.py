@@ -15,6 +15,7 @@ from tests.browser.acts import (
     idle,
     open_view,
     saved,
+    sheet,
     translate,
     type_into,
 )
@@ -146,11 +147,11 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
     page.get_by_role("tab", name=say("drawer_occlusion")).click()
     expect(page.get_by_label(say("compared_for"))).to_have_value("El")
     page.wait_for_url("**lock=es1**")
-    page.get_by_role("tab", name=say("tab_principles")).click()
+    sheet(page, "principles").click()
     expect(page.get_by_role("combobox", name=say("first_query"))).to_have_value(
         re.compile("^1 · after <s> → ")
     )
-    page.get_by_role("tab", name=say("tab_attention"), exact=True).click()
+    sheet(page, "attention").click()
     # another head keeps it
     page.locator(".locked-word .links button[aria-pressed=false]").first.click()
     expect(title).not_to_have_text(title_of(1, 3))

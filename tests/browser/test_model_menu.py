@@ -5,7 +5,8 @@ from urllib.parse import parse_qs, quote, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, idle, open_menu, translate
+from tests.browser.acts import expect_spanish, idle, open_menu, sheet, translate
+from xformer.parts import TABS, sheets
 from xformer.strings import ENGLISH, SPANISH
 
 # Keeps in mind whether the page has ever shown a notice that goes away by itself.
@@ -63,7 +64,10 @@ def expect_learned(page, pair):
 
 
 def open_tab(page, tab):
-    page.locator(f"[role=tab][data-tab-id={tab}]").first.click()
+    of = TABS[tab].of or tab
+    page.locator(f"[role=tab][data-tab-id={of}]").first.click()
+    if len(sheets()[of]) > 1:
+        sheet(page, tab).click()
 
 
 def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(

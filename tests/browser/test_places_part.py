@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import PICTURES, idle
+from tests.browser.acts import PICTURES, idle, open_tab
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
@@ -43,7 +43,7 @@ def test_parts_are_found_by_a_key_by_an_address_and_through_questions(
         json.loads(one)
         for one in asked.evaluate_all("each => each.map(one => one.dataset.address)")
     ):
-        page.locator("[role=tab][data-tab-id=translate]").click()
+        open_tab(page, "translate")
         asked.nth(i).click()
         idle(page)
         query = parse_qs(urlsplit(page.url).query)

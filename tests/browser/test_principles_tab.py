@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import idle, type_into
+from tests.browser.acts import idle, sheet, type_into
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
@@ -64,7 +64,7 @@ def test_the_equation_is_walked_and_a_block_of_the_model_opens_its_heads(
     )
     page.wait_for_url("**tab=attention**stack=encoder_self&layer=1**")
 
-    page.locator("[role=tab][data-tab-id=principles]").click()
+    sheet(page, "principles").click()
     expect(page.locator(".first-scores .caption")).to_contain_text(
         "after El → predicts gato"
     )

@@ -11,9 +11,16 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import PICTURES, expect_spanish, idle, open_menu, unreadable
+from tests.browser.acts import (
+    PICTURES,
+    expect_spanish,
+    idle,
+    open_menu,
+    opener,
+    unreadable,
+)
+from xformer.parts import TABS
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.page import TABS
 
 HERE = Path(__file__).parent
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -131,7 +138,7 @@ class Walk:
     def look_at_tab(self, tab, highest, picture):
         """What is asked of a tab as it opens: its name is in one line, and what it is
         for in the first screen."""
-        box = self.page.locator(f"[role=tab][data-tab-id={tab}]").bounding_box()
+        box = opener(self.page, tab).bounding_box()
         self.note(
             tab,
             "its name is out of sight",
@@ -229,16 +236,16 @@ def test_nothing_is_wrong_anywhere(
     walk = Walk(page, width, height)
     say = (SPANISH if path.startswith("/es") else ENGLISH).say
     idle(page)
-    for module in TABS:
-        walk.enter(page.locator(f"[role=tab][data-tab-id={module.ID}]"), (module.ID, 1))
-        walk.look_at_tab(module.ID, highest, picture)
-        walk.look_at_panels(module.ID, say("menu"))
+    for tab in TABS:
+        walk.enter(opener(page, tab), (tab, 1))
+        walk.look_at_tab(tab, highest, picture)
+        walk.look_at_panels(tab, say("menu"))
         idle(page)
         parts = page.locator(".tabitem:visible .parts label:visible")
-        walk.look_at_part((module.ID, 1), tallest)
+        walk.look_at_part((tab, 1), tallest)
         for number in range(2, parts.count() + 1):
-            walk.enter(parts.nth(number - 1), (module.ID, number))
-            walk.look_at_part((module.ID, number), tallest)
+            walk.enter(parts.nth(number - 1), (tab, number))
+            walk.look_at_part((tab, number), tallest)
     open_menu(page, say("menu"))
     idle(page)
     walk.note("the bar", "is wrong for axe", page.evaluate(FINDINGS, ".bar"))

@@ -21,6 +21,7 @@ from xformer.figures.labels import place
 from xformer.results import STACKS, Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui.former import renewed
 
 LONGEST = 2_000  # characters of a text that an address carries
 MOST_DIGITS = 6
@@ -47,10 +48,6 @@ class Kind:
         return {}
 
 
-# Choices of older addresses, by their control, and what has them now.
-FORMER = {("model_part", "sizes"): "architecture"}
-
-
 @dataclass(frozen=True)
 class OneOf(Kind):
     """One of some names; their labels are given to the component where it is
@@ -60,7 +57,6 @@ class OneOf(Kind):
     default: str
 
     def read(self, key: str, value: str) -> str:
-        value = FORMER.get((key, value), value)
         if value not in self.options:
             raise UserError(
                 Message.of(
@@ -446,6 +442,7 @@ class Controls(dict[str, Control]):
         Nonsense is passed over: such a control has its default.
         """
         problems = []
+        query = renewed(query)
 
         def read(key: str, kind: Kind) -> Any:
             if key in query:

@@ -16,7 +16,9 @@ from xformer.ui.server.gradio_private import number_of
 KINDS = ("chart", "map", "rows", "text")
 # The forms of what is declared by its class alone.
 FORMS = {"picture": "chart", "view": "map", "tables": "rows", "summary": "text"}
-LAYING = "laying"  # the class of what stands in a tab that has not come
+LAYING = "laying"  # the class of what stands in a tab or sheet that has not come
+# how the class of a sheet begins that comes when it is chosen; then follows its id
+LATER = "later-"
 MOST = 4  # frames of a tab that has not come: a window holds no more
 
 
@@ -39,12 +41,12 @@ def give(block: gr.blocks.BlockContext, name: str) -> None:
             one.label = name
 
 
-def lay(tab: gr.Tab, language: Language, name: str) -> None:
-    """Lay out what stands in a tab until it comes, called inside it at its end: the
-    frames of what is seen first."""
+def lay(sheet: gr.blocks.BlockContext, language: Language, name: str) -> None:
+    """Lay out what stands in a tab or a sheet until it comes, called inside it at its
+    end: the frames of what is seen first."""
     seen = [
         form
-        for one in _inside(tab, seen=True)
+        for one in _inside(sheet, seen=True)
         if isinstance(one, gr.HTML) and (form := form_of(one.elem_classes))
     ]
     gr.HTML(

@@ -38,11 +38,12 @@ def open_layer(
     service: TranslationService, language: Language, stack: str, layer: int
 ) -> dict[str, Any]:
     """Open the Attention tab at a stack and layer, one head at a time: values of
-    `Page.tabs`, `Page.tab` and controls there."""
+    `Page.tabs`, `Page.tab`, the choice of its sheet and controls there."""
     so_far = {"stack": stack}
     return {
         "tabs": gr.Tabs(selected=TAB),
         "tab": TAB,
+        "sheet": TAB,
         "stack": stack,
         "show": "head",
         "layer": min(layer, layer_of(service, so_far).most),

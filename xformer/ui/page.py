@@ -64,7 +64,9 @@ THEME = gr.themes.Default(
     button_primary_background_fill_hover_dark="*primary_700",
 )
 # the address of the part with two models
-COMPARE = json.dumps({"tab": "pairs", "pairs_part": "models"})
+COMPARE = json.dumps(
+    {"tab": "translate", parts.choice("translate"): "pairs", "pairs_part": "models"}
+)
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 
@@ -200,7 +202,7 @@ def build(
     frame = _frame(models, language)
     controls = Controls(models.default)
     of_model = Controls(models.default)
-    ids = tuple(module.ID for module in tabs)
+    ids = [module.ID for module in tabs if not _of(module)]
     # No States: the browser writes these into the address.
     asked = controls.add(
         "text",
@@ -210,8 +212,9 @@ def build(
         visible=False,
     )
     tab = controls.add(
-        "tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False
+        "tab", OneOf((*ids,), ids[0]), gr.Textbox, always=True, visible=False
     )
+    sheet = gr.Textbox(ids[0], visible=False)
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     page = Page(
@@ -221,12 +224,13 @@ def build(
         writer=writer,
         other_reviews=other_reviews or {},
         language=language,
-        ask=Ask(models.lease, language, model, tab),
+        ask=Ask(models.lease, language, model, sheet),
         asked=asked,
         controls=controls,
         **{name: frame[name] for name in ("sentence", "status", "search")},
         spanish=spanish,
         tab=tab,
+        sheet=sheet,
         model=model,
         translation=gr.State(),
         trace=gr.State(),
@@ -329,39 +333,109 @@ def _taught(service: TranslationService, language: Language) -> str:
     return marks(examples(service), service.info.name, language)
 
 
+def _of(module: TabModule) -> str:
+    """The tab of which a module is a sheet more; "" for a tab."""
+    return getattr(module, "OF", "")
+
+
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     """Lay the tabs out; then wire what one listens to in another."""
     page.opened.update({module.ID: gr.Textbox("0", visible=False) for module in tabs})
-    page.tab.change(
+    sheets = {
+        tab.ID: [tab, *(module for module in tabs if _of(module) == tab.ID)]
+        for tab in tabs
+        if not _of(tab)
+    }
+    choices = {tab: _choice(page, tab, of_tab) for tab, of_tab in sheets.items()}
+    chosen = {tab: choice for tab, choice in choices.items() if choice is not None}
+    gr.on(
+        [page.tab.change, *(choice.change for choice in chosen.values())],
         None,
-        [page.tab, *page.opened.values()],
+        [page.tab, *chosen.values()],
+        page.sheet,
+        js=script("sheetOf", [*chosen]),
+        **QUIET,
+    )
+    page.sheet.change(
+        None,
+        [page.sheet, *page.opened.values()],
         [*page.opened.values()],
         **QUIET,
         js=script("countOpening", [*page.opened]),
     )
     own_fields: list[str] = []
     with page.tabs:
-        for module in tabs:
-            name = page.language.say(f"tab_{module.ID}")
-            with gr.Tab(name, id=module.ID) as one:
+        for tab, of_tab in sheets.items():
+            text = (
+                f"tab_{tab}" if f"tab_{tab}" in page.language.texts else f"sheet_{tab}"
+            )
+            name = page.language.say(text)
+            with gr.Tab(name, id=tab) as one:
                 gr.HTML(
-                    f'<h2 class="sr-only">{page.language.html(f"tab_{module.ID}")}</h2>',
+                    f'<h2 class="sr-only">{page.language.html(text)}</h2>',
                     elem_classes="tab-title",
                 )
-                made = module.build(page)
-                frames.give(one, name)
-                if module is not tabs[0]:  # which comes with the page
+                if tab in chosen:
+                    own_fields += _lay_out_sheets(page, chosen[tab], of_tab)
+                else:
+                    own_fields += _lay_out_sheet(page, one, of_tab[0], name)
+                if tab != tabs[0].ID:  # which comes with the page
                     frames.lay(one, page.language, name)
-            page.include(module.ID, made)
-            if made.own_field:
-                own_fields.append(module.ID)
-            one.select(
-                None, None, page.tab, js=f"() => {json.dumps(module.ID)}", **QUIET
-            )
+            one.select(None, None, page.tab, js=f"() => {json.dumps(tab)}", **QUIET)
     for connect in page.connections:
         connect()
+    tab_of = {one.ID: tab for tab, of_tab in sheets.items() for one in of_tab}
     # at the beginning too
-    gr.on(None, None, page.tab, js=script("tabOpened", own_fields), **QUIET)
+    gr.on(None, None, page.sheet, js=script("tabOpened", own_fields, tab_of), **QUIET)
+
+
+def _choice(page: Page, tab: str, sheets: Sequence[TabModule]) -> gr.Radio | None:
+    """Declare by what the sheets of a tab are chosen, where it has several."""
+    if len(sheets) == 1:
+        return None
+    ids = tuple(module.ID for module in sheets)
+    return page.controls.add(
+        parts.choice(tab),
+        OneOf(ids, ids[0]),
+        gr.Radio,
+        choices=page.language.choices("sheet_{}", ids),
+        label=page.language.say("part"),
+        container=False,
+        render=False,
+    )
+
+
+def _lay_out_sheets(
+    page: Page, choice: gr.Radio, sheets: Sequence[TabModule]
+) -> Iterator[str]:
+    """Lay the sheets of a tab out, called inside it; -> the ids of those that have a
+    field of their own. Those after the first are laid out when they are chosen."""
+    with gr.Row(elem_classes="controls sheets"):
+        choice.render()
+    columns = []
+    for module in sheets:
+        is_first = module is sheets[0]
+        name = page.language.say(f"sheet_{module.ID}")
+        later = [] if is_first else [f"{frames.LATER}{module.ID}"]
+        with gr.Column(visible=is_first, elem_classes=["sheet", *later]) as column:
+            yield from _lay_out_sheet(page, column, module, name)
+            if not is_first:
+                frames.lay(column, page.language, name)
+        columns.append(column)
+    ids = [module.ID for module in sheets]
+    choice.change(None, choice, columns, js=script("showPart", ids), **QUIET)
+
+
+def _lay_out_sheet(
+    page: Page, within: gr.blocks.BlockContext, module: TabModule, name: str
+) -> Iterator[str]:
+    """Lay a sheet out, called inside of what holds it; -> its id where it has a field
+    of its own."""
+    made = module.build(page)
+    frames.give(within, name)
+    page.include(module.ID, made)
+    if made.own_field:
+        yield module.ID
 
 
 def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
@@ -506,6 +580,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     in_order = [
         *(view.component for view in page.views.values()),
         *setting_order(page.controls),
+        page.sheet,
         page.sentence,
         page.tabs,
         problems,
@@ -566,12 +641,14 @@ def _set(
     """Set components for a model and an address; and what of the address is
     nonsense."""
     values, problems = page.controls.read(service, query)
+    chosen = values.get(parts.choice(values["tab"]))  # of a tab with several sheets
     updates: dict[Any, Any] = {
         **page.controls.updates(service, values),
         **{
             view.component: view.update(service, values) for view in page.views.values()
         },
         page.tabs: gr.Tabs(selected=values["tab"]),
+        page.sheet: chosen if chosen in page.opened else values["tab"],
     }
     # or nothing typed meanwhile is lost
     if "text" in query or service.info.source != page.service.info.source:

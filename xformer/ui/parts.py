@@ -26,12 +26,16 @@ from xformer.ui.tabs import Page, Tab, TabModule
 
 
 def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
-    """Make the tabs of a table; those without parts are left out."""
-    return [
-        Parts(name, tab, tab.modules()) if tab.choice else Whole(name, tab.modules())
-        for name, tab in table.items()
-        if tab.parts
-    ]
+    """Make the tabs of a table; those without parts are left out, and their sheets are
+    tabs."""
+    made: list[TabModule] = []
+    for name, tab in table.items():
+        of = tab.of if tab.of and table[tab.of].parts else ""
+        if tab.parts and tab.choice:
+            made.append(Parts(name, tab, tab.modules(), of))
+        elif tab.parts:
+            made.append(Whole(name, tab.modules(), of))
+    return made
 
 
 @dataclass(eq=False)
@@ -40,6 +44,7 @@ class Whole:
 
     ID: str
     parts: Sequence[Any]
+    OF: str = ""
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
@@ -56,6 +61,7 @@ class Parts:
     ID: str
     tab: parts.Tab
     parts: Sequence[Any]
+    OF: str = ""
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
@@ -87,7 +93,7 @@ class Parts:
         gr.on(
             [page.opened[self.ID].change, part.change],
             None,
-            [page.tab, part, *opened],
+            [page.sheet, part, *opened],
             opened,
             js=script("countPartOpening", ids, self.ID),
             **QUIET,
@@ -98,7 +104,7 @@ class Parts:
         ]
         page.translation.change(
             None,
-            [page.tab, part, *opened],
+            [page.sheet, part, *opened],
             opened,
             js=script("countPartOpening", of_sentence, self.ID),
             **QUIET,

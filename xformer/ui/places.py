@@ -3,12 +3,13 @@ the overview that leads there.
 
 A part's question is its first line. assets/places.js opens the overview, and searches
 it, with lessons and the glossary, by the words of either language; and it brings a part
-into sight that the fragment of an address names, such as /?tab=principles#store.
+into sight that the fragment of an address names, such as
+/?tab=attention&attention_part=principles#store.
 """
 
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -41,11 +42,24 @@ class Place:
 @cache
 def places() -> Mapping[str, tuple[Place, ...]]:
     """List the places of all parts by the ids of their tabs."""
-    return {name: tuple(_of_tab(tab)) for name, tab in parts.TABS.items() if tab.parts}
+    return {
+        name: tuple(chain(*map(_of_sheet, of_tab)))
+        for name, of_tab in parts.sheets().items()
+        if parts.TABS[name].parts
+    }
 
 
-def _of_tab(tab: parts.Tab) -> Iterator[Place]:
-    """List the places of a tab: its parts, and what each lays out folded."""
+def _of_sheet(name: str) -> Iterator[Place]:
+    """List the places of a sheet of a tab, with what opens that sheet: an address that
+    names none opens the first."""
+    tab = parts.TABS[name].of
+    which = {parts.choice(tab): name} if tab else {}
+    for place in _inside(parts.TABS[name]):
+        yield replace(place, address={**which, **place.address})
+
+
+def _inside(tab: parts.Tab) -> Iterator[Place]:
+    """List the places of a sheet: its parts, and what each lays out folded."""
     modules = tab.modules()
     folds = [
         _folds(module, {tab.choice: module.ID} if tab.choice else {})

@@ -105,6 +105,8 @@ class Page:
     spanish: gr.Textbox  # the translation that is looked into; "" for the model's own
     tabs: gr.Tabs
     tab: gr.Textbox  # the id of the open tab
+    # the id of its open sheet: its own, or another that is chosen in it
+    sheet: gr.Textbox
     # the words that are locked, as `figures.locked_word.Lock` reads them
     lock: gr.Textbox
     model: gr.Textbox  # the name of the page's model; "" for the default
@@ -132,9 +134,9 @@ class Page:
     on_opening: list[Listener] = field(default_factory=list)
     on_return: list[Listener] = field(default_factory=list)
     on_choice: list[Listener] = field(default_factory=list)
-    # By the id of a tab, a box whose text changes when that tab is opened, and only
-    # then. (Gradio asks the server for one listener after the other: if all tabs
-    # listened to `tab`, the open one would wait for those of all others.)
+    # By the id of a sheet, a box whose text changes when that is opened, and only then.
+    # (Gradio asks the server for one listener after the other: if all sheets listened
+    # to `sheet`, the open one would wait for those of all others.)
     opened: dict[str, gr.Textbox] = field(default_factory=dict)
 
     @property
@@ -145,7 +147,7 @@ class Page:
 
     def always(self, service: Any) -> Ask:
         """Make listeners that all use one service, whatever the page's model."""
-        return Ask.always(service, self.language, self.tab)
+        return Ask.always(service, self.language, self.sheet)
 
     def include(self, name: str, tab: Tab) -> None:
         """Take up what a tab has returned."""
@@ -154,7 +156,8 @@ class Page:
 
 
 class TabModule(Protocol):
-    """A module of a tab."""
+    """A module of a tab; or, where it has an OF, of a sheet more of the tab of that
+    id."""
 
     ID: str
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.parts import choice
 from xformer.parts.architecture import draw as figure
 from xformer.parts.architecture import sizes as counts
 from xformer.parts.architecture import sizes_table as of_sizes
@@ -95,9 +96,11 @@ def build(part: Layout) -> None:
 
     def connect() -> None:
         if heads.TAB in page.opened:
+            sheet = page.controls.get(choice(heads.TAB))
             opens = {
                 "tabs": page.tabs,
                 "tab": page.tab,
+                "sheet": sheet.component if sheet else page.sheet,
                 **page.controls.named("stack", "layer", "show", "heads"),
             }
 

@@ -43,7 +43,7 @@ from xformer.ui.places import names, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = TAB
-NAME = "tab_attention"
+NAME = "sheet_attention"
 FOLDS = (("finder", "drawer_finder"),)
 EXPORTS = ("json", "npz", "html")  # the numbers of every head
 # Of the View menu, what can be undone, each with the key of the text that names a

@@ -66,7 +66,7 @@ def build(part: Layout) -> None:
     def reader_of(name: str) -> Any:
         return nullcontext(readers.get(name, reader))
 
-    part.ask = Ask(reader_of, language, which, page.tab)
+    part.ask = Ask(reader_of, language, which, page.sheet)
     with gr.Row(elem_classes="reviewed"):
         _review(part, reader)
     page.review = part["text"]

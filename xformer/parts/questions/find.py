@@ -446,7 +446,8 @@ def _rival(pair: Pair, one: Choice) -> Question:
         "other": one.p_rival,
     }
     address = {
-        "tab": "decoding",
+        "tab": "translate",
+        "translate_part": "decoding",
         "decode": "why",
         "step": one.step + 1,
         "rival": one.piece,
@@ -513,7 +514,8 @@ def second(pair: Pair) -> Iterator[Question]:
 def _of_step(step: int) -> dict[str, Any]:
     """The address of a step, from 0, with its piece locked."""
     return {
-        "tab": "decoding",
+        "tab": "translate",
+        "translate_part": "decoding",
         "decode": "steps",
         "step": step + 1,
         "spanish": None,

@@ -25,7 +25,7 @@ from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, View, examples
 
 ID = "translate"
-NAME = "tab_translate"
+NAME = "sheet_translate"
 FOLDS = (("reference", "reference_title"),)
 N_BEST = Whole(3, 1, 16)
 LENGTH_PENALTY = Real(1.0, 0, 2, step=0.1)
@@ -68,7 +68,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         gr.on(
             [page.opened[ID].change, page.translation.change],
             None,
-            [page.tab, picture.opened],
+            [page.sheet, picture.opened],
             picture.opened,
             js=script("countHere", ID),
             **QUIET,

@@ -1,9 +1,10 @@
-"""The page as it is sent: ready bytes with its frame and its first tab; each further
-tab when it is opened.
+"""The page as it is sent: ready bytes with its frame and the first sheet of its first
+tab; each further sheet when it is opened.
 
 Gradio makes the page anew for each visitor, a tenth of a second of a core, and has the
-browser lay all of it out, though one tab is seen. Here it is made once for an address,
-compressed, and split: assets/gradio_tabs.js fetches what a tab holds. The components
+browser lay all of it out, though one sheet is seen. Here it is made once for an
+address, compressed, and split: assets/gradio_tabs.js fetches what a sheet holds, be it
+a tab or a part of one that is marked as `frames.LATER`. The components
 and their listeners are the server's own all the while; only what a browser is told of
 them, and when, is another. Scripts and styles, which Gradio reads and compresses for
 each visitor, are kept as they were sent first.
@@ -15,7 +16,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.ui.components import BUNDLE, address
-from xformer.ui.frames import LAYING
+from xformer.ui.frames import LATER, LAYING
 from xformer.ui.server import gradio_private
 
 Config = dict[str, Any]  # what Gradio tells a browser of a page
@@ -33,7 +34,7 @@ Config = dict[str, Any]  # what Gradio tells a browser of a page
 CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
 # in the HTML of a page, Gradio's first style
 STYLE = re.compile(r'<link rel="stylesheet" crossorigin href="\./assets/[^"]+">')
-# the address of what a tab of a page holds, and of its style
+# the address of what a sheet of a page holds, and of its style
 REST = re.compile(r"(/(?:\w+/)?)(?:tab/(\w+)|style)-([0-9a-f]{12})\.(?:json|css)")
 FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
 MOST_KEPT = 30_000_000  # bytes of all files that are kept
@@ -64,6 +65,29 @@ def _tabs(node: Mapping[str, Any], components: Mapping[int, Any]) -> list[Config
     )
 
 
+def _sheets(
+    node: Config, components: Mapping[int, Any]
+) -> Iterator[tuple[str, Config]]:
+    """The nodes of the sheets below a node that come later, each with its id."""
+    for child in node.get("children", ()):
+        classes = components[child["id"]]["props"].get("elem_classes") or []
+        for one in classes:
+            if one.startswith(LATER):
+                yield one.removeprefix(LATER), child
+        yield from _sheets(child, components)
+
+
+def _later(layout: Config, components: Mapping[int, Any]) -> dict[str, Config]:
+    """The nodes of what comes later, by the ids of their sheets: all tabs but the
+    first, and in each tab all sheets but the first."""
+    found = dict[str, Config]()
+    for number, tab in enumerate(_tabs(layout, components)):
+        if number:
+            found[components[tab["id"]]["props"]["id"]] = tab
+        found.update(_sheets(tab, components))
+    return found
+
+
 def _heads(dependencies: list[Config]) -> dict[int, Config]:
     """By the id of a listener, the one that its chain begins with: itself, or what it
     comes after."""
@@ -75,25 +99,40 @@ def _heads(dependencies: list[Config]) -> dict[int, Config]:
 
 def split(config: Config) -> tuple[Config, dict[str, Config]]:
     """Divide what a page is made of into what is told at once, and by the id of each
-    further tab what it holds.
+    further sheet what it holds. A sheet may stand in a tab that comes later too, and
+    then comes after it.
 
-    A listener comes with a tab where only components of that tab have its chain begin.
-    Others are there from the beginning; of one that a component of a tab has begin too,
-    the tab brings a copy.
+    A listener comes with a sheet where only components of that sheet have its chain
+    begin. Others are there from the beginning; of one that a component of a sheet has
+    begin too, the sheet brings a copy.
     """
     components = {component["id"]: component for component in config["components"]}
     rests = dict[str, Config]()
     absent = dict[int, str]()
-    for node in _tabs(config["layout"], components)[1:]:
-        name = components[node["id"]]["props"]["id"]
+    later = _later(config["layout"], components)
+    within = dict[str, str]()  # by a sheet, the tab that must be there before
+    for name, node in later.items():
+        if node["id"] in absent:
+            within[name] = absent[node["id"]]
+        absent |= {
+            one: name
+            for child in node["children"]
+            if not _is_laying(components[child["id"]])
+            for one in _listed(child)
+        }
+    for name, node in later.items():
+        elsewhere = {one for one, where in absent.items() if where != name}
         children = [
-            one for one in node["children"] if not _is_laying(components[one["id"]])
+            _without(one, elsewhere)
+            for one in node["children"]
+            if absent.get(one["id"]) == name
         ]
-        inside = [one for child in children for one in _listed(child)]
-        absent |= dict.fromkeys(inside, name)
         rests[name] = {
             "layout": {"id": node["id"], "children": children},
-            "components": [components[one] for one in (node["id"], *inside)],
+            "components": [
+                _holding(components[node["id"]]),
+                *(components[one] for one, where in absent.items() if where == name),
+            ],
             "dependencies": [],
         }
     inputs = {one for listener in config["dependencies"] for one in listener["inputs"]}
@@ -115,7 +154,22 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
             rests[name]["dependencies"].append({**listener, "targets": targets})
         if len(begun) != 1 or begun == {""}:
             first.append(listener)
-    asked = {one for listener in first for one in listener["inputs"]}
+    asked = {
+        name: {
+            one
+            for listener in (
+                *first,
+                *(
+                    one
+                    for other, rest in rests.items()
+                    if other != name
+                    for one in rest["dependencies"]
+                ),
+            )
+            for one in listener["inputs"]
+        }
+        for name in rests
+    }
     for rest in rests.values():
         rest["components"] = [
             _settled(one, inputs, outputs) for one in rest["components"]
@@ -134,14 +188,22 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
         "page": {config.get("current_page", ""): {"layout": layout, **ids}},
         "absent": {
             name: [
-                _stand_in(components[one], asked)
+                _stand_in(components[one], asked[name])
                 for one, where in absent.items()
                 if where == name
             ]
             for name in rests
         },
+        "within": within,
     }
     return start, rests
+
+
+def _holding(component: Config) -> Config:
+    """What a sheet's content is taken up into; whether that is in sight, the page
+    knows."""
+    props = {key: one for key, one in component["props"].items() if key != "visible"}
+    return {**component, "props": props}
 
 
 def _settled(component: Config, inputs: set[int], outputs: set[int]) -> Config:
@@ -173,7 +235,7 @@ def _is_laying(component: Config) -> bool:
     return LAYING in (component["props"].get("elem_classes") or [])
 
 
-def _without(node: Config, absent: Mapping[int, Any]) -> Config:
+def _without(node: Config, absent: Collection[int]) -> Config:
     """A layout without what is absent."""
     children = [
         _without(child, absent)
@@ -343,7 +405,7 @@ class Delivery:
         await answer(scope, receive, send)
 
     async def _rest(self, scope: Scope, asked: Headers, rest: re.Match[str]) -> ASGIApp:
-        """What a tab of a page holds, or its style."""
+        """What a sheet of a page holds, or its style."""
         made = await self._split(scope, rest[1].rstrip("/") or "/")
         found = made.rests.get(rest[2]) if made else None
         if found is None or found.version != rest[3]:
