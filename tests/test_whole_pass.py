@@ -209,6 +209,16 @@ def test_a_layer_opens_into_its_numbers(service, trace, side):
         assert f"&quot;stack&quot;: &quot;{stack}&quot;" in drawn
 
 
+def test_what_opens_elsewhere_is_an_address_that_the_page_reads(running):
+    page = laid_out(running)
+    opens = packed(running, running.trace("The cat.", "El gato."))["opens"]
+    for address in opens.values():
+        query = json.loads(address.replace("{step}", "2"))
+        values, problems = page.controls.read(running, query)
+        assert not problems and {*query} <= {*page.controls}
+        assert {key: str(values[key]) for key in query} == query
+
+
 def test_text_is_text(running):
     trace = running.trace("<img src=x>", "<b>")
     passed = {

@@ -18,6 +18,12 @@ CELLS = 28  # of the strip of a vector, each the mean of some of its numbers
 LIKELIEST = 5  # pieces that are listed for each step
 # the stacks of a layer
 SIDES = {"encoder": ("encoder_self",), "decoder": ("decoder_self", "cross")}
+# Where the page shows more of what a picture's parts stand for: addresses, in which the
+# script fills in the step.
+OPENS = {
+    "step": '{"tab":"decoding","decode":"steps","step":"{step}","lock":"es{step}"}',
+    "positions": '{"tab":"positions"}',
+}
 # Texts that the script fills in itself.
 TEXTS = (
     "whole_title", "whole_sentence", "whole_embedding", "whole_encoder", "whole_memory",
@@ -25,6 +31,7 @@ TEXTS = (
     "whole_written", "whole_so_far", "whole_cross", "whole_said", "whole_said_words",
     "whole_said_other", "whole_said_head", "whole_said_mean", "whole_follow",
     "whole_picture", "whole_part", "whole_from", "whole_to", "whole_weight",
+    "whole_open_step", "whole_open_positions", "whole_strip_name",
     "play_step", "play_of", "play_previous", "play_next", "play_start", "play_stop",
     "decode_steps",
 )  # fmt: skip
@@ -135,6 +142,7 @@ def payload(
             "decoder": [*map(_strip, decoder)],
             "output": _strip(passed["decoder"].output),
         },
+        "opens": OPENS,
         "texts": {name: language.texts[name] for name in TEXTS},
     }
 

@@ -3,7 +3,7 @@
 // and a layer opens: all of which trigger 'choose', for state.shownPass.
 import {lockText, onLock, placeLock, setLock, writeLock} from '../../../assets/lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, redraw} from '../../../assets/shared.js';
+import {escapeHtml, fill, percent, redraw, tongue} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 import {transport} from '../../../assets/transport.js';
 import {
@@ -12,14 +12,15 @@ import {
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
 const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
+const UPRIGHT = 700;  // pixels: on a page that is narrower the picture stands upright
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export default function start({element, props, trigger, watch}) {
   let pass = null, place = null, paper = '';
-  let step = 1, from = 1, amount = 1, frame = 0, width = 0;
+  let step = 1, from = 1, amount = 1, frame = 0, room = '';
   let block = null;  // the layer that is or shall be open; null as the page begins
   let panel = null, come = '';  // what shows a layer, and which
-  let isAsked = false;  // whether a person waits for it
+  let isAsked = false, isOfNumbers = false;  // whether a person waits for it, and for its numbers
   const inside = selector => element.querySelector(selector);
   const column = () => element.closest('.whole');
   const say = (key, values = {}) => fill(pass.texts[key], values);
@@ -54,20 +55,31 @@ export default function start({element, props, trigger, watch}) {
     if (before !== pass.pair.join('\n') && !isStill()) reveal();
   }
 
-  // Shows the picture from left to right: a cover moves away, for which the browser draws nothing again.
+  // Shows the picture along its way: a cover moves away, for which the browser draws nothing again.
   async function reveal() {
     const cover = Object.assign(document.createElement('div'), {className: 'cover'});
     cover.style.background = paper;
     inside('.layers').append(cover);
-    await cover.animate({transform: ['none', 'translateX(100%)']}, {duration: REVEAL, fill: 'forwards'}).finished;
+    const away = place.isUpright ? 'translateY(100%)' : 'translateX(100%)';
+    await cover.animate({transform: ['none', away]}, {duration: REVEAL, fill: 'forwards'}).finished;
     cover.remove();
+  }
+
+  // The room of the picture: as wide as its element, and as high as the page tells it to be (whole_pass.css).
+  function roomNow() {
+    const width = element.clientWidth, isUpright = width < UPRIGHT;
+    const height = parseFloat(getComputedStyle(element).getPropertyValue('--pass-height')) || undefined;
+    return {room: isUpright ? width : Math.max(LEAST_ROOM, width), height, isUpright};
   }
 
   // Lays out what is the same at every step.
   function layDown() {
-    width = element.clientWidth;
-    place = layOut(pass, Math.max(LEAST_ROOM, width));
+    const now = roomNow();
+    room = JSON.stringify(now);
+    place = layOut(pass, now);
+    element.dataset.upright = now.isUpright;
     controls.layOut();
+    if (!inside('.result')) inside('.transport').insertAdjacentHTML('beforeend', '<p class="result"></p>');
     const size = `width="${place.width}" height="${place.height}"`;
     // The flows lie in a picture of their own, so that they are not painted again with what moves over them.
     inside('.drawing').innerHTML = '<div class="scroll"><div class="layers">' +
@@ -95,6 +107,8 @@ export default function start({element, props, trigger, watch}) {
     inside('svg.pass').setAttribute('aria-label',
                                     say('whole_picture', {pieces: pass.source.length, piece: now.wanted}));
     inside('.said').textContent = said(pass, step);
+    inside('.result').innerHTML = `<b lang="${tongue('target')}">→ ${escapeHtml(now.wanted)}</b> ${percent(now.p)} ` +
+      `<span lang="${tongue('target')}"><span>${escapeHtml(now.so_far)}</span></span>`;
     redraw(inside('.of-decoder'), decoderPart(pass, place, shown()));
     showMoving();
     element.dataset.step = step;
@@ -109,7 +123,8 @@ export default function start({element, props, trigger, watch}) {
     if (!amount) frame = requestAnimationFrame(begun => move(begun, begun));
     const box = inside('.scroll');
     if (box.scrollWidth > box.clientWidth + 2)  // on a phone, what is written comes into sight
-      box.scrollTo({left: place.channel - 40, behavior: isStill() ? 'auto' : 'smooth'});
+      box.scrollTo({behavior: isStill() ? 'auto' : 'smooth',
+                    left: place.isUpright ? place.targetY(step) - .8 * box.clientWidth : place.channel - 40});
     if (told) tell();
   }
 
@@ -129,15 +144,19 @@ export default function start({element, props, trigger, watch}) {
     tell();
   }
 
-  // Opens a layer, or closes the one that is open.
-  function openBlock(name) {
+  // Opens a layer, at its numbers if a strip was asked for, or closes the one that is open.
+  function openBlock(name, ofNumbers = false) {
     const former = name ? '' : block;
     block = name;
     isAsked = Boolean(name);
+    isOfNumbers = ofNumbers;
     if (!name) showOpened();
     tell();
     if (former) inside(`[data-block="${former}"]`)?.focus({preventScroll: true});
   }
+
+  // Whether the layer that is open stands below the picture, not on it.
+  const isBelow = () => getComputedStyle(panel.closest('.block')).position === 'static';
 
   // Shows the layer that has come, from where it stands in the picture.
   function showOpened() {
@@ -155,12 +174,19 @@ export default function start({element, props, trigger, watch}) {
     if (!isStill())
       pane.animate({transform: ['scale(.15)', 'none'], opacity: [.2, 1]}, {duration: OPEN, easing: 'ease-out'});
     panel.focus({preventScroll: true});
-    if (getComputedStyle(pane).position === 'static') panel.scrollIntoView({block: 'nearest'});
+    if (isOfNumbers) showNumbers();
+    else if (isBelow()) panel.scrollIntoView({block: 'start'});
   }
 
-  function act(target) {
-    if (target.dataset.piece) follow(Number(target.dataset.piece));
-    else openBlock(target.dataset.block === block ? '' : target.dataset.block);
+  function showNumbers() {
+    panel.querySelector('details').open = true;
+    panel.querySelector('summary').scrollIntoView({block: isBelow() ? 'start' : 'nearest'});
+  }
+
+  function act({dataset: {piece, block: name, numbers}}) {
+    if (piece) follow(Number(piece));
+    else if (numbers !== undefined && name === panel?.dataset.block && name === block) showNumbers();
+    else if (name) openBlock(name === block ? '' : name, numbers !== undefined);
   }
 
   element.addEventListener('click', event => {
@@ -175,7 +201,8 @@ export default function start({element, props, trigger, watch}) {
       controls.halt();
       go(step + by);
       show();
-    } else if (target && (event.key === 'Enter' || event.key === ' ')) act(target);
+    } else if (target && (event.key === 'Enter' || event.key === ' '))
+      target.dispatchEvent(new MouseEvent('click', {bubbles: true}));
     else if (along) inside(`[data-piece="${Number(target.dataset.piece) + along}"]`)?.focus();
     else return;
     event.preventDefault();
@@ -199,16 +226,16 @@ export default function start({element, props, trigger, watch}) {
   });
   saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
     const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
-    const {svg, ...size} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
-                                             {ink, checkpoint: `${name} ${identity}`});
+    const {svg, ...size} = filePicture(pass, place, {...shown(), amount: 1}, {ink, checkpoint: `${name} ${identity}`});
     return pictureAddress(kind, svg, size.width, size.height);
   }});
-  new ResizeObserver(() => {
-    const now = element.clientWidth;
-    if (!pass || !now || now === width || !inside('.drawing')) return;
+  function fit() {
+    if (!pass || !element.clientWidth || !inside('.drawing') || JSON.stringify(roomNow()) === room) return;
     controls.halt();
     layDown();
-  }).observe(element);
+  }
+  new ResizeObserver(fit).observe(element);
+  window.addEventListener('resize', fit);
   watch('value', receive);
   receive();
 }
