@@ -13,6 +13,9 @@ import {
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
 const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
 const UPRIGHT = 700;  // pixels: on a page that is narrower the picture stands upright
+const HEIGHT = 458;  // pixels: how high a picture is that lies, if the page does not set --pass-height
+// So that the page may set it in any unit, and it is read in pixels. (Gradio drops @property.)
+CSS.registerProperty?.({name: '--pass-height', syntax: '<length>', inherits: true, initialValue: `${HEIGHT}px`});
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export default function start({element, props, trigger, watch}) {
@@ -65,10 +68,10 @@ export default function start({element, props, trigger, watch}) {
     cover.remove();
   }
 
-  // The room of the picture: as wide as its element, and as high as the page tells it to be (whole_pass.css).
+  // The room of the picture: as wide as its element, and as high as the page tells it to be.
   function roomNow() {
     const width = element.clientWidth, isUpright = width < UPRIGHT;
-    const height = parseFloat(getComputedStyle(element).getPropertyValue('--pass-height')) || undefined;
+    const height = parseFloat(getComputedStyle(element).getPropertyValue('--pass-height')) || HEIGHT;
     return {room: isUpright ? width : Math.max(LEAST_ROOM, width), height, isUpright};
   }
 

@@ -14,7 +14,8 @@ const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 const SIGNED = [[43, 122, 246, 1], [43, 122, 246, 0], [217, 119, 6, 0], [217, 119, 6, 1]];
 const TOP = 46, BODY = 400, BELOW = 12, LETTER = 6.3, LONGEST = 14, NEXT = 178;
-const LEAST_BODY = 260, LEAST_ROW = 12, LEAST_LANE = 14, MOST_ROWS = 23;  // of a low picture; longer sentences have lower rows
+// Of a low picture; rows are lower where there are more of them.
+const LEAST_BODY = 260, LEAST_ROW = 12, LEAST_LANE = 14, MOST_ROWS = 23;
 const MARGIN = 66, RIVALS = 46;  // of an upright picture: what stands beside its rows, and below its last
 const THINNEST = .5;  // pixels: nobody sees a flow that is thinner
 const OWN = '#2b7af6', CROSS = '#0d9488', MARK = '#d97706';
@@ -49,7 +50,7 @@ export function readPass(payload) {
 
 // Where everything stands in a picture that may be as wide as `room` and as high as `height`, or upright, where it is
 // as high as the model is deep. A deep model takes more width, an upright picture more than 40 pieces do.
-export const layOut = (pass, {room, height = TOP + BODY + BELOW, isUpright = false}) =>
+export const layOut = (pass, {room, height, isUpright}) =>
   isUpright ? upright(pass, room) : lying(pass, room, height);
 
 const lengthOf = labels => 10 + LETTER * Math.max(...labels.map(text => cut(text).length));
@@ -96,14 +97,14 @@ function lying(pass, room, height) {
 
 function upright(pass, room) {
   const high = pass.layers.decoder, sources = pass.source.length, targets = pass.given.length, strip = 20;
-  const place = columnsOf(pass, {left: 16 + lengthOf(pass.source), given: lengthOf(pass.given), strip, gap: 26, equals: 28,
-                             bend: 44, last: 40});
+  const place = columnsOf(pass, {left: 16 + lengthOf(pass.source), given: lengthOf(pass.given), strip, gap: 26,
+                                 equals: 28, bend: 44, last: 40});
   const lane = Math.min(10, 40 / high), lanes = high * lane + 6, wide = room - MARGIN;
-  const row = Math.max(7, Math.min(24, wide / sources)), later = Math.max(6.5, Math.min(24, (wide - lanes) / targets));
+  const row = Math.max(7, Math.min(24, wide / sources)), later = Math.max(6, Math.min(24, (wide - lanes) / targets));
   const width = Math.ceil(MARGIN + Math.max(wide, sources * row, targets * later + lanes));
   const within = (x, y, more, text) => label(text, x, y.toFixed(1), `font-size="11" ${more}`);
   return {
-    ...place, row, later, cable: .7 * lane, letters: 11.5, width, height: Math.ceil(place.next + RIVALS), isUpright: true,
+    ...place, row, later, cable: .7 * lane, letters: 11.5, isUpright: true, width, height: Math.ceil(place.next + RIVALS),
     sourceY: i => MARGIN + i * row, targetY: i => MARGIN + i * later,
     busY: layer => MARGIN + targets * later + 6 + (layer - 1) * lane, barY: (i, count) => (i + .5) * room / count,
     area: y => [y - 3, 0, strip + 6, width],
