@@ -21,7 +21,7 @@ SIDES = {"encoder": ("encoder_self",), "decoder": ("decoder_self", "cross")}
 # Where the page shows more of what a picture's parts stand for: addresses, in which the
 # script fills in the step.
 OPENS = {
-    "step": '{"tab":"decoding","decode":"steps","step":"{step}","lock":"es{step}"}',
+    "step": '{"tab":"translate","translate_part":"decoding","decode":"steps","step":"{step}","lock":"es{step}"}',
     "positions": '{"tab":"positions"}',
 }
 # Texts that the script fills in itself.
