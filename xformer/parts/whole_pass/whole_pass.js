@@ -68,11 +68,11 @@ export default function start({element, props, trigger, watch}) {
     cover.remove();
   }
 
-  // The room of the picture: as wide as its element, and as high as the page tells it to be.
+  // The room of the picture: as wide as its element, and as high as the page says. Upright, it may be of any height.
   function roomNow() {
-    const width = element.clientWidth, isUpright = width < UPRIGHT;
-    const height = parseFloat(getComputedStyle(element).getPropertyValue('--pass-height')) || HEIGHT;
-    return {room: isUpright ? width : Math.max(LEAST_ROOM, width), height, isUpright};
+    const width = element.clientWidth, told = parseFloat(getComputedStyle(element).getPropertyValue('--pass-height'));
+    return width < UPRIGHT ? {room: width, isUpright: true} :
+      {room: Math.max(LEAST_ROOM, width), height: told || HEIGHT, isUpright: false};
   }
 
   // Lays out what is the same at every step.

@@ -104,7 +104,8 @@ function upright(pass, room) {
   const width = Math.ceil(MARGIN + Math.max(wide, sources * row, targets * later + lanes));
   const within = (x, y, more, text) => label(text, x, y.toFixed(1), `font-size="11" ${more}`);
   return {
-    ...place, row, later, cable: .7 * lane, letters: 11.5, isUpright: true, width, height: Math.ceil(place.next + RIVALS),
+    ...place, row, later, cable: .7 * lane, letters: 11.5, isUpright: true, width,
+    height: Math.ceil(place.next + RIVALS),
     sourceY: i => MARGIN + i * row, targetY: i => MARGIN + i * later,
     busY: layer => MARGIN + targets * later + 6 + (layer - 1) * lane, barY: (i, count) => (i + .5) * room / count,
     area: y => [y - 3, 0, strip + 6, width],
