@@ -13,9 +13,8 @@ from tests.harness import ROOT
 SIZE = {"width": 1280, "height": 800}
 # By file: the address, and what tells that the picture is there.
 SHOTS = {
-    "page.png": ("/", ".questions li"),
+    "page.png": ("/?whole_step=9", ".whole-pass svg"),
     "attention.png": ("/?tab=attention", PICTURES["attention"]),
-    "pass.png": ("/?tab=model&model_part=whole&whole_step=9", ".whole-pass svg"),
 }
 
 
