@@ -11,7 +11,7 @@ from xformer.parts import TABS, sheets
 from xformer.ui.controls import written
 from xformer.ui.former import FORMER, renewed
 from xformer.ui.page import open_at
-from xformer.ui.places import places
+from xformer.ui.places import places, sections
 
 ADDRESSES = Path(__file__).with_name("addresses.txt").read_text("utf-8").splitlines()
 
@@ -44,7 +44,8 @@ def test_every_address_of_before_opens_what_it_opened(running, page):
             if key != "tab" and written(values[key]) not in (value, str(bool(value)))
         }
         is_there = not place or place in {
-            one.key for one in places()[values["tab"]] if one.folded
+            *sections(),
+            *(one.key for one in places()[values["tab"]] if one.folded),
         }
         if said or kept or updates[page.sheet] != query["tab"] or not is_there:
             wrong[address] = said, kept, updates[page.sheet], is_there
