@@ -26,6 +26,7 @@ export function tabOpened(ownFields, tabs, sheet) {
   const id = tabs[sheet];
   state.ownFields = ownFields;
   state.sheets[id] = sheet;
+  state.choices = Object.keys(tabs).filter(one => tabs[one] !== one).map(one => `${tabs[one]}_part`);
   showBarOf(id);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
@@ -70,12 +71,12 @@ export function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. Another tab, sentence or step of a lesson
-// is a step in the browser's history. While the page moves to an address, nothing is written: the page may move on, and
-// the next address has to last until it is read. move: '' for a change; or the number of the move by which the page has
-// come to what it shows: from now on, what changes is written, unless the page moves on. own: JSON of the longest value
-// that is written, by key where it is longer, and by key the value that is left out; values: those of the controls, in
-// the order of the keys.
+// Writes what is on the page into its address, without a request or a jump. Another tab, sheet, sentence or step of a
+// lesson is a step in the browser's history. While the page moves to an address, nothing is written: the page may move
+// on, and the next address has to last until it is read. move: '' for a change; or the number of the move by which the
+// page has come to what it shows: from now on, what changes is written, unless the page moves on. own: JSON of the
+// longest value that is written, by key where it is longer, and by key the value that is left out; values: those of the
+// controls, in the order of the keys.
 export function write(move, own, ...values) {
   const arrives = move !== '';
   if (arrives ? Number(move) !== state.moves : !state.settled) return;
@@ -92,7 +93,9 @@ export function write(move, own, ...values) {
   if (!arrives && state.returning && former.get('tab') !== query.get('tab')) return;
   state.returning = false;
   const isOther = key => former.has(key) && former.get(key) !== query.get(key);
-  const step = !arrives && ['tab', 'text', 'lesson'].some(isOther);
+  const isOtherSheet = key => former.has('tab') && key in left_out &&
+    (former.get(key) ?? left_out[key]) !== (query.get(key) ?? left_out[key]);
+  const step = !arrives && (['tab', 'text', 'lesson'].some(isOther) || state.choices.some(isOtherSheet));
   const hash = step ? '' : location.hash;  // of a part of what is shown
   history[step ? 'pushState' : 'replaceState'](null, '', `${location.pathname}?${query}${hash}`);
   state.writtenAddress = location.search;

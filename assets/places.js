@@ -4,7 +4,10 @@ import {attemptUntilDone} from './shared.js';
 
 const WHILE = 8000;  // milliseconds for which a part is kept in sight
 
+const holders = new Map();  // by a section's name, that of the fold, or part of the drawer, in which it stands
+
 const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
+const inFold = name => document.querySelector(`.section.at-${CSS.escape(name)}`);
 const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
 
 let release = () => {};  // lets go of the part that is kept in sight
@@ -14,7 +17,7 @@ function hold(name, shown) {
   release();
   const keep = () => {
     const part = unfold(name);
-    part?.scrollIntoView({block: 'start'});
+    (inFold(name) ?? part)?.scrollIntoView({block: 'start'});
   };
   const drawn = new ResizeObserver(keep), laidOut = new MutationObserver(keep);
   const timer = setTimeout(() => release(), WHILE), events = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
@@ -30,9 +33,10 @@ function hold(name, shown) {
   laidOut.observe(place, {subtree: true, childList: true, attributeFilter: ['class']});
 }
 
-// Opens the part, if it is on the page and in sight of its tab; what it is opened by.
+// Opens the part, or that of a section, if it is on the page and in sight of its tab; what it is opened by.
 function unfold(name) {
-  const label = folded(name)?.querySelector('button.label-wrap'), tab = inDrawer(name), shown = label ?? tab;
+  const holder = holders.get(name) ?? name;
+  const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap'), tab = inDrawer(holder), shown = label ?? tab;
   if (!shown?.checkVisibility()) return null;
   if (label && !label.classList.contains('open')) label.click();
   if (tab && tab.ariaSelected !== 'true') tab.click();
@@ -43,7 +47,7 @@ function unfold(name) {
 function show(name) {
   const shown = unfold(name);
   if (!shown) return false;
-  if (shown === inDrawer(name) && innerWidth <= 640) shown.click();  // opens the drawer
+  if (shown.matches('[role=tab]') && innerWidth <= 640) shown.click();  // opens the drawer
   hold(name, shown);
   shown.focus({preventScroll: true});
   return true;
@@ -65,6 +69,8 @@ export default function start({element}) {
   const dialog = element.querySelector('dialog'), field = dialog.querySelector('input');
   const list = dialog.querySelector('.list'), entries = [];
   const found = () => [...dialog.querySelectorAll('li:not([hidden]) button')];
+  for (const {dataset} of dialog.querySelector('template').content.querySelectorAll('[data-holds]'))
+    for (const name of dataset.holds.split(' ')) holders.set(name, dataset.place);
 
   // Lists all parts, and the entries of the glossary, when somebody looks for one.
   function fill() {

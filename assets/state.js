@@ -15,8 +15,9 @@ export const state = {
   returning: false,
   // The ids of the sheets with a field of their own, to which the sentence in the bar gives way.
   ownFields: [],
-  // By the id of a tab, the sheet that was open in it last.
+  // By the id of a tab, the sheet that was open in it last; and the keys by which sheets are chosen.
   sheets: {},
+  choices: [],
   // The query of the address, as the page itself wrote it last. Event 'addresschange'.
   writtenAddress: '',
   // What the picture of the whole pass shows: [step, layer that is open or ''].

@@ -331,7 +331,7 @@ async def _page(
         if kind == "page":
             kind = await page.translated(random.choice(SHORT), alone)
             for picture in random.sample(page.pictures, 4):
-                page.values[page.tab] = random.choice(TABS)
+                page.values[page.sheet] = random.choice(TABS)
                 if not (await page.ask(picture))["success"]:
                     return "picture failed"
     return kind

@@ -11,7 +11,7 @@ from xformer.parts import TABS, choice, sheets
 from xformer.ui.controls import written
 from xformer.ui.former import FORMER, renewed
 from xformer.ui.page import open_at
-from xformer.ui.places import places
+from xformer.ui.places import places, sections
 
 ADDRESSES = Path(__file__).with_name("addresses.txt").read_text("utf-8").splitlines()
 
@@ -46,7 +46,8 @@ def test_every_address_of_before_opens_what_it_opened(running, page):
             and written(values[key]) not in (value, str(bool(value)))
         }
         is_there = not place or place in {
-            one.key for one in places()[values["tab"]] if one.folded
+            *sections(),
+            *(one.key for one in places()[values["tab"]] if one.folded),
         }
         now = renewed(query)
         chosen = now.get(choice(now["tab"]))

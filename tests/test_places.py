@@ -1,6 +1,7 @@
 """The overview of all parts, and the question that each answers."""
 
 import re
+from pathlib import Path
 
 import gradio as gr
 import pytest
@@ -9,7 +10,9 @@ from tests.pages import laid_out
 from xformer.parts import sheets
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.places import places as all_places
+from xformer.ui.places import sections
 
+ADDRESSES = Path(__file__).with_name("addresses.txt")
 TERM = re.compile(
     '<button type="button" class="term" popovertarget="[^"]*">(.*?)</button>'
 )
@@ -39,9 +42,21 @@ def test_every_tab_has_places_and_no_two_have_one_key():
     )
 
 
+def test_there_are_at_most_47_places_and_each_of_before_is_one_or_a_section():
+    """Of before: the folds and parts in tests/addresses.txt, 68 places."""
+    now = [place for places in all_places().values() for place in places]
+    assert len(now) <= 47
+    held = {place.within for place in sections().values()}
+    assert held <= {place.key for place in now}
+    lines = ADDRESSES.read_text("utf-8").splitlines()
+    before = {line.partition("#")[2] for line in lines if "#" in line}
+    assert len(before) == 41
+    assert before <= {*sections(), *(place.key for place in now)}
+
+
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
 def test_each_place_asks_one_short_question(language):
-    for places in all_places().values():
+    for places in (*all_places().values(), sections().values()):
         for place in places:
             asked = language.say(f"asks_{place.key}")
             assert asked.endswith("?") and len(asked) <= 85, asked
@@ -62,11 +77,12 @@ def test_each_part_begins_with_its_question_and_can_be_opened_by_the_fragment(pa
         "translate",
         "reader",
         *(one.key for one in all_places()["sentiment"] if one.folded),
+        *(one.key for one in sections().values() if "review_part" in one.address),
     }
     shown = texts_of(page)
     wanted = [
         place
-        for places in all_places().values()
+        for places in (*all_places().values(), sections().values())
         for place in places
         if place.key not in lacking
     ]

@@ -39,7 +39,6 @@ def test_the_sentence_of_the_bar_goes_through_the_generations_whose_training_is_
     expect(rows).to_have_count(4)
     page.locator(".at-scores > button").click()
     drawn(page, "gen-curves").wait_for()
-    page.locator(".at-costs > button").click()
     drawn(page, "gen-times").wait_for()
     page.get_by_test_id(f"{say('gen_curve_loss')}-radio-label").click()
     expect(page.get_by_role("img", name=say("gen_plot_loss"))).to_be_visible()

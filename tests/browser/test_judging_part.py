@@ -67,7 +67,7 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     expect(words.nth(loved)).to_have_attribute(
         "title", f"loved: {found.effect[loved]:+.2f} nats"
     )
-    unfold(page, "looked_title")
+    unfold(page, "fold_trust")
     expect(page.locator(".block.looked .agree")).to_contain_text("Spearman")
     page.get_by_text(say("review_view_head")).click()
     expect(page.locator(".block.looked .note")).to_contain_text("Layer 2, head 1:")
@@ -103,7 +103,6 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     expect(moved).to_be_hidden()
     expect(box).not_to_have_value("")
 
-    unfold(page, "pairs_title")
     page.get_by_text("Negation", exact=True).click()
     for side, one in enumerate(
         reader.classify(["The film is good.", "The film is not good."])
@@ -112,7 +111,6 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
         expect(section.locator(".verdict")).to_have_text(
             f"{one.label} {share(one.probability)}"
         )
-    unfold(page, "calibration_title")
     figure = page.locator(".picture.calibration[data-drawn]")
     expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text(
         say("calibration_confidence")
@@ -125,7 +123,6 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
         "identity": reader.info.identity,
     }, "not the page's model"
     assert found["model"].startswith("measured · pre-norm · 2 layers × 4 heads")
-    unfold(page, "shares_title")
     expect(
         page.locator(".block.shares .js-plotly-plot .annotation-text").first
     ).to_have_text(say("shares_accuracy"))

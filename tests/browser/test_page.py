@@ -188,7 +188,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
     expect_spanish(page, learned_pairs[1][1])
     idle(page)
     expect(notice).to_have_count(0)
-    page.get_by_role("button", name=say("reference_title")).click()
+    page.get_by_role("button", name=say("fold_reference")).click()
     type_into(page.get_by_label(say("reference")), learned_pairs[1][1])
     page.get_by_role("button", name=say("compare"), exact=True).click()
     expect(page.get_by_text("BLEU 100.0")).to_be_visible()

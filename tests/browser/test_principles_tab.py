@@ -84,11 +84,10 @@ def test_the_equation_is_walked_and_a_block_of_the_model_opens_its_heads(
     page.get_by_text(say("first_rule_gaussian"), exact=True).click()
     expect(switched(page)).to_contain_text(say("first_rule_gaussian"))
 
-    unfold(page, "first_show_vectors")
+    unfold(page, "fold_numbers")
     expect(page.locator(".first-vectors .caption")).to_contain_text(
         "after El → predicts gato: q (1 × 8) and K ("
     )
-    unfold(page, "first_every_query")
     expect(page.locator(".first-map .caption")).to_contain_text(
         say("first_mask_padding")
     )
@@ -108,7 +107,7 @@ def test_the_equation_is_walked_and_a_block_of_the_model_opens_its_heads(
         "after <s> → predicts El: q"
     )
 
-    unfold(page, "first_title_additive")
+    unfold(page, "fold_before")
     steps = page.locator(".first-additive [data-step]")
     steps.nth(1).press("ArrowRight")
     expect(steps.nth(2)).to_be_focused()
@@ -126,7 +125,7 @@ def test_a_copied_link_opens_the_same_walk_store_and_kernel_regression(
     slider(page, "first_power").first.press("End")
     expect(switched(page)).to_have_text(f"{say('first_rule_gaussian')} · β → ∞")
 
-    unfold(page, "store_title")
+    unfold(page, "fold_before")
     records = page.get_by_label(say("store_records"))
     query = page.get_by_label(say("store_query"))
     table = page.locator(".block.store")
@@ -146,7 +145,6 @@ def test_a_copied_link_opens_the_same_walk_store_and_kernel_regression(
         "The argmax retrieves one record, “The cat”, with weight 100 %"
     )
 
-    unfold(page, "kernel_title")
     curve = page.locator(".kernel-curve.block")
     point = curve.locator(".point").nth(3)
     other = curve.locator(".point").nth(5)

@@ -28,6 +28,13 @@ REACH = (
     HERE.joinpath("reach.js").read_text(encoding="utf-8").split("export default ")[1]
 )
 
+BESIDE = (
+    HERE.joinpath("beside.js").read_text(encoding="utf-8").split("export default ")[1]
+)
+# on the first screen of a tab, beside its pictures
+MOST_CONTROLS = 12
+MOST_WORDS = 150
+
 # Of what is in sight below a selector: a sentence for each rule of axe-core that is
 # broken, and serious or critical. Contrasts are measured by `unreadable`.
 FINDINGS = """async selector => {
@@ -153,6 +160,9 @@ class Walk:
             tab, f"its picture begins below {picture}", begins > picture and begins
         )
         self.note(tab, "is scrolled", self.page.evaluate("scrollY"))
+        beside = self.page.evaluate(f"({BESIDE.rstrip().rstrip(';')})()")
+        has_more = beside["controls"] > MOST_CONTROLS or beside["words"] > MOST_WORDS
+        self.note(tab, "has too much beside its picture", has_more and beside)
         if tab in HIGH:
             self.look_at_first_screen(tab, self.width < 640)
 

@@ -31,3 +31,37 @@ def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_t
     bench.page.evaluate(LATE)
     expect(field).to_have_value("Typed.")
     expect(button).to_have_class("primary pressed")
+
+
+# Writes the address after a sheet was chosen, and opens one that names a tab alone.
+SHEETS = f"""async () => {{
+    const load = name => import(`./scripts/{VERSION}/assets/${{name}}.js`);
+    const [{{write, tabOpened, sheetOf}}, {{state}}] = await Promise.all([load('page'), load('state')]);
+    const bar = document.querySelector('.bar');
+    bar.insertAdjacentHTML('beforeend', '<h1></h1><button class="go-back"></button>');
+    const tabs = {{translate: 'translate', pairs: 'translate', model: 'model'}};
+    const own = JSON.stringify({{longest: 99, longer: {{}}, left_out: {{tab: '', translate_part: 'translate'}}}});
+    const choose = (...values) => {{
+        const before = history.length;
+        write('', own, ...values);
+        return [location.search, history.length - before];
+    }};
+    history.replaceState(null, '', '?tab=translate');
+    state.settled = true;
+    tabOpened(['pairs'], tabs, 'pairs');
+    return [sheetOf(['translate'], 'translate', 'pairs'), sheetOf(['translate'], 'model', 'pairs'),
+            bar.dataset.ownField, choose('translate', 'pairs'), choose('translate', 'pairs'),
+            choose('translate', 'translate')];
+}}"""
+
+
+def test_another_sheet_of_a_tab_is_a_step_of_the_history_and_has_its_own_field(bench):
+    bench.open()
+    assert bench.page.evaluate(SHEETS) == [
+        "pairs",
+        "model",
+        "true",
+        ["?tab=translate&translate_part=pairs", 1],
+        ["?tab=translate&translate_part=pairs", 0],
+        ["?tab=translate", 1],
+    ]

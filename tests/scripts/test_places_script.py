@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from xformer.lessons.files import glossary, lessons, said
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.places import places as all_places
+from xformer.ui.places import sections
 
 say = ENGLISH.say
 CLICKED = "window.clicked = []; addEventListener('click', ({target}) => clicked.push(target.dataset.address))"
@@ -133,7 +134,7 @@ def test_each_place_lesson_and_term_is_what_its_own_name_opens(bench, language):
         for tab, those in all_places().items()
         for place in those
     ]
-    assert len(every) >= 60
+    assert 40 <= len(every) <= 47
     for (name, address, place), found in zip(
         every, bench.page.evaluate(SEARCH, [name for name, *_ in every]), strict=True
     ):
@@ -186,7 +187,7 @@ def test_enter_opens_each_fold_and_does_not_shut_it_again(bench, places):
     folded = [
         place for those in all_places().values() for place in those if place.folded
     ]
-    assert len(folded) >= 36
+    assert len(folded) >= 11
     bench.page.evaluate(FOLDS, [place.key for place in folded])
     for place in folded:
         bench.page.evaluate(OPEN, say(place.name))
@@ -205,6 +206,30 @@ def test_a_part_that_is_laid_out_anew_is_opened_again_until_a_person_acts(bench)
     bench.page.keyboard.press("Shift")
     bench.page.evaluate(shut)
     assert not bench.page.evaluate(f"({IS_OPEN})('variance')")
+
+
+def test_a_section_opens_the_fold_that_holds_it(bench):
+    bench.mount("places")
+    bench.page.evaluate(FOLDS, ["variance"])
+    assert sections()["initial"].within == "variance"
+    bench.page.evaluate("location.hash = 'initial'; tell('placechange')")
+    assert bench.page.evaluate(IS_OPEN, "variance")
+
+
+def test_a_section_is_found_by_its_name_where_it_is_held(bench):
+    places = bench.mount("places")
+    places.block.get_by_role("button", name=say("places_open")).click()
+    held = [*sections().values()]
+    names = [say(one.name) for one in held]
+    for one, found in zip(held, bench.page.evaluate(SEARCH, names), strict=True):
+        keys = {place.key: place for those in all_places().values() for place in those}
+        holder = keys[one.within]
+        assert any(
+            each[2] == holder.key
+            if holder.folded
+            else each[4].startswith(say(holder.name))
+            for each in found
+        ), one.key
 
 
 def test_a_lesson_is_opened_from_there(bench, places):

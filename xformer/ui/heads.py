@@ -5,12 +5,14 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.parts import choice
 from xformer.results import STACKS
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Numbered, OneOf, Values, some_heads
 
 TAB = "attention"  # the id of the tab
+SHEET = choice(TAB)
 STACK = OneOf(STACKS, "cross")
 
 

@@ -7,6 +7,7 @@ By these names a handler is given its inputs and answers: `part.listener(draw,
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from inspect import Parameter, signature
 from typing import Any
 
@@ -17,6 +18,8 @@ from xformer.ui.controls import Controls, Kind, OneOf, Values
 from xformer.ui.handlers import ANNOTATED, DEFAULTS, Ask
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Listener, Page, View
+
+_open_fold: ContextVar[Any] = ContextVar("the fold being laid out", default=None)
 
 
 class Layout(dict[str, Any]):
@@ -191,14 +194,24 @@ class Layout(dict[str, Any]):
     def folded(
         self, key: str, pictures: Pictures | None = None, name: str = ""
     ) -> Iterator[gr.Accordion]:
-        """Lay out a part that is closed at first, with its question. pictures: get an
-        input, "{name or key}_open", that tells whether it is open."""
-        with gr.Accordion(
-            self.say(places.names()[key]), open=False, elem_classes=f"at-{key}"
-        ) as fold:
+        """Lay out a part that is closed at first, with its question; or a section of
+        such a part, inside it, for which -> that part. pictures: get an input, "{name
+        or key}_open", that tells whether it is open."""
+        said = self.say(places.names()[key])
+        outer = _open_fold.get() if key in places.sections() else None
+        with (
+            gr.Accordion(said, open=False, elem_classes=f"at-{key}")
+            if outer is None
+            else gr.Column(elem_classes=["section", f"at-{key}"])
+        ) as laid_out:
+            fold = laid_out if outer is None else outer
+            before = _open_fold.set(fold)
             places.question(self.language, key)
-            yield fold
-        frames.give(fold, self.say(places.names()[key]))
+            try:
+                yield fold
+            finally:
+                _open_fold.reset(before)
+        frames.give(laid_out, said)
         if pictures is not None:
             pictures.opens(f"{name or key}_open", fold)
 

@@ -644,9 +644,7 @@ def _set(
     chosen = values.get(parts.choice(values["tab"]))  # of a tab with several sheets
     updates: dict[Any, Any] = {
         **page.controls.updates(service, values),
-        **{
-            view.component: view.update(service, values) for view in page.views.values()
-        },
+        **_views(page, service, values),
         page.tabs: gr.Tabs(selected=values["tab"]),
         page.sheet: chosen if chosen in page.opened else values["tab"],
     }
@@ -660,6 +658,17 @@ def _set(
             rtl=leftwards(service.info.source),
         )
     return updates, problems
+
+
+def _views(page: Page, service: TranslationService, values: Values) -> dict[Any, Any]:
+    """What each view is set to. Of a component that several set, such as a fold whose
+    sections an address asks for, one that sets it counts."""
+    updates = dict[Any, Any]()
+    for view in page.views.values():
+        update = view.update(service, values)
+        if view.component not in updates or update != gr.skip():
+            updates[view.component] = update
+    return updates
 
 
 @refused(go="")

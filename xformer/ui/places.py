@@ -30,18 +30,44 @@ class Place:
     of the text that names it.
 
     address: what of the page's address opens it, besides its tab. folded: whether it is
-    a part that a reader opens, and that the fragment of the address names.
+    a part that a reader opens, and that the fragment of the address names. within: the
+    key of the place in which it stands as a section, which is listed in its stead.
     """
 
     key: str
     name: str
     address: Mapping[str, str] = field(default_factory=dict)
     folded: bool = False
+    within: str = ""
 
 
 @cache
 def places() -> Mapping[str, tuple[Place, ...]]:
     """List the places of all parts by the ids of their tabs."""
+    return {
+        name: tuple(place for place in of_tab if not place.within)
+        for name, of_tab in _all().items()
+    }
+
+
+@cache
+def sections() -> Mapping[str, Place]:
+    """List by their keys what stands in places as a section."""
+    return {
+        place.key: place
+        for of_tab in _all().values()
+        for place in of_tab
+        if place.within
+    }
+
+
+def held(key: str) -> list[Place]:
+    """List the sections of a place."""
+    return [place for place in sections().values() if place.within == key]
+
+
+@cache
+def _all() -> Mapping[str, tuple[Place, ...]]:
     return {
         name: tuple(chain(*map(_of_sheet, of_tab)))
         for name, of_tab in parts.sheets().items()
@@ -71,7 +97,9 @@ def _inside(tab: parts.Tab) -> Iterator[Place]:
         elif tab.choice:
             yield Place(module.ID, tab.name.format(module.ID), {tab.choice: module.ID})
         elif hasattr(module, "NAME"):
-            yield Place(module.ID, module.NAME, folded=module is not modules[0])
+            is_folded = module is not modules[0]
+            within = getattr(module, "WITHIN", "")
+            yield Place(module.ID, module.NAME, folded=is_folded, within=within)
         if not tab.choice:
             yield from inside
     if tab.choice:
@@ -81,15 +109,15 @@ def _inside(tab: parts.Tab) -> Iterator[Place]:
 def _folds(module: Any, address: Mapping[str, str]) -> list[Place]:
     """List what a part lays out folded. address: what opens the part."""
     return [
-        Place(key, text, address, folded=True)
-        for key, text in getattr(module, "FOLDS", ())
+        Place(key, text, address, folded=True, within="".join(within))
+        for key, text, *within in getattr(module, "FOLDS", ())
     ]
 
 
 @cache
 def names() -> Mapping[str, str]:
     """Return by its key the key of the text that names a place."""
-    return {place.key: place.name for those in places().values() for place in those}
+    return {place.key: place.name for those in _all().values() for place in those}
 
 
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
@@ -125,6 +153,7 @@ def overview(language: Language) -> gr.HTML:
                 name: " ".join(one.title.values()) for name, one in lessons().items()
             },
             words=_words,
+            held=held,
         )
         + entries(language),
         "places",
@@ -133,10 +162,12 @@ def overview(language: Language) -> gr.HTML:
 
 def _words(key: str, name: str = "") -> str:
     """By what other words a place is found, in both languages: those of the text
-    "words_" and its key, and its name. name: the key of that."""
+    "words_" and its key, its name, and what names its sections. name: the key of
+    that."""
+    named = [f"words_{key}", name]
+    for one in held(key):
+        named += [f"words_{one.key}", f"asks_{one.key}", one.name]
     texts = [
-        language.texts.get(one, "")
-        for language in (ENGLISH, SPANISH)
-        for one in (f"words_{key}", name)
+        language.texts.get(one, "") for language in (ENGLISH, SPANISH) for one in named
     ]
     return " ".join(filter(None, texts))

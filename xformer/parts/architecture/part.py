@@ -10,7 +10,6 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.parts import choice
 from xformer.parts.architecture import draw as figure
 from xformer.parts.architecture import sizes as counts
 from xformer.parts.architecture import sizes_table as of_sizes
@@ -27,10 +26,10 @@ from xformer.ui.tabs import View
 
 ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
 FOLDS = (
-    ("blocks", "sizes_blocks"),
-    ("orders", "arch_orders"),
-    ("reader", "arch_reader"),
-    ("terms", "arch_terms"),
+    ("blocks", "fold_sizes"),
+    ("orders", "arch_orders", "blocks"),
+    ("reader", "arch_reader", "blocks"),
+    ("terms", "arch_terms", "blocks"),
 )
 # Name in the address, field of Sizes, and its limits; the default is the loaded
 # model's.
@@ -67,11 +66,10 @@ def build(part: Layout) -> None:
             part["towers"] = blocks(towers_of(page.service, language), frame="chart")
         with gr.Column(scale=1, min_width=240):
             heading = gr.HTML(heading_of(page.service, language))
-    with gr.Column(elem_classes="folds"):
-        with part.folded("blocks"):
-            numbers = part.inner()
-            _sizes(numbers)
-            part.include(numbers)
+    with gr.Column(elem_classes="folds"), part.folded("blocks"):
+        numbers = part.inner()
+        _sizes(numbers)
+        part.include(numbers)
         with part.folded("orders"):
             part.note("arch_orders_text")
             orders = blocks(orders_of(page.service.info, language), files=PICTURES)
@@ -96,7 +94,7 @@ def build(part: Layout) -> None:
 
     def connect() -> None:
         if heads.TAB in page.opened:
-            sheet = page.controls.get(choice(heads.TAB))
+            sheet = page.controls.get(heads.SHEET)
             opens = {
                 "tabs": page.tabs,
                 "tab": page.tab,

@@ -28,9 +28,9 @@ from xformer.ui.tabs import Page
 ID = "generations"
 OF_SENTENCE = True  # drawn again for another sentence
 FOLDS = (
-    ("scores", "gen_scores"),
-    ("trained", "gen_trained"),
-    ("costs", "gen_costs"),
+    ("scores", "fold_generations"),
+    ("trained", "gen_trained", "scores"),
+    ("costs", "gen_costs", "scores"),
 )
 WITH_MAPS = GENERATIONS[1:]
 WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
@@ -49,17 +49,16 @@ def build(part: Layout) -> None:
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
                 part[name] = part.map(f"gen-{name}")
-    with gr.Column(elem_classes="folds"):
-        with part.folded("scores"):
-            part["facts"] = gr.HTML(elem_classes="tables")
-            with gr.Row(elem_classes="detail"):
-                with gr.Column(min_width=300):
-                    part["lengths"] = part.plot("gen-lengths")
-                with gr.Column(min_width=300):
-                    curve = part.choice(
-                        "gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False
-                    )
-                    part["curves"] = part.plot("gen-curves")
+    with gr.Column(elem_classes="folds"), part.folded("scores"):
+        part["facts"] = gr.HTML(elem_classes="tables")
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                part["lengths"] = part.plot("gen-lengths")
+            with gr.Column(min_width=300):
+                curve = part.choice(
+                    "gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False
+                )
+                part["curves"] = part.plot("gen-curves")
         with part.folded("trained"):
             part.note("gen_trained_text")
             part["trained"] = gr.HTML(elem_classes="tables")

@@ -25,11 +25,11 @@ from xformer.ui.reviews import EXAMPLES, chosen, kept, missing
 
 ID = "judge"
 FOLDS = (
-    ("looked", "looked_title"),
-    ("pairs", "pairs_title"),
-    ("calibration", "calibration_title"),
-    ("shares", "shares_title"),
-    ("poolings", "poolings_title"),
+    ("calibration", "fold_trust"),
+    ("looked", "looked_title", "calibration"),
+    ("pairs", "pairs_title", "calibration"),
+    ("shares", "shares_title", "calibration"),
+    ("poolings", "poolings_title", "calibration"),
 )
 PAIRS: list[dict[str, Any]] = json.loads(
     (ASSETS / "pairs.json").read_text(encoding="utf-8")
@@ -79,9 +79,7 @@ def build(part: Layout) -> None:
             part["gives_table"] = part.table("tables sentiment gives-table")
     shipped = part.inner(page.always(reader))
     with gr.Column(elem_classes="folds"):
-        _looked(part, reader.info)
-        _pairs(part)
-        _quality(shipped, reader)
+        _quality(shipped, reader, part)
     part["attribution"] = gr.State()
     _listen(part)
 
@@ -441,32 +439,39 @@ def read_pair(
     }
 
 
-def _quality(part: Layout, reader: ReviewService) -> None:
+def _quality(part: Layout, reader: ReviewService, chosen: Layout) -> None:
     """Lay out what was measured of the classifier that ships, as far as it was: when it
-    was trained, and others by pooling and mask."""
+    was trained, and others by pooling and mask. chosen: the layout of the one that is
+    chosen, which reads, and judges pairs."""
     language = part.language
     scores = reader.pooling_scores
     # another one may be chosen above
     model = of_model(reader.info, _line(reader.info, language), hidden=True)
-    if reader.calibration is not None:
-        with part.folded("calibration") as fold:
+    with part.folded("calibration") as fold:
+        if reader.calibration is not None:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             part["calibration"] = part.plot("calibration")
             gr.HTML(
                 figures.calibration_found(reader.calibration, language),
                 elem_classes="summary",
             )
-        fold.expand(
-            **part.listener(
-                draw_calibration,
-                "calibration",
-            ),
-            **QUIET,
-        )
-    with part.folded("shares") as fold:
-        part.note("shares_look")
-        part["shares"] = part.plot("shares")
-        part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
+            fold.expand(**part.listener(draw_calibration, "calibration"), **QUIET)
+        _looked(chosen, reader.info)
+        _pairs(chosen)
+        with part.folded("shares"):
+            part.note("shares_look")
+            part["shares"] = part.plot("shares")
+            part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
+        if scores:
+            with part.folded("poolings"):
+                said = figures.poolings_text(scores, language)
+                gr.HTML(f'<p class="note">{said}</p>{model}')
+                part.canvas(
+                    "part.js",
+                    "${value}",
+                    "tables poolings-view",
+                    figures.poolings(scores, language),
+                )
     fold.expand(
         **part.listener(
             draw_shares,
@@ -476,17 +481,6 @@ def _quality(part: Layout, reader: ReviewService) -> None:
         ),
         **QUIET,
     )
-    if scores:
-        with part.folded("poolings"):
-            gr.HTML(
-                f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}'
-            )
-            part.canvas(
-                "part.js",
-                "${value}",
-                "tables poolings-view",
-                figures.poolings(scores, language),
-            )
 
 
 def draw_shares(service: StudyService, language: Language) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from xformer.ui.tabs import Listener, opened_by
 
 ID = "kernels"
 NAME = "kernel_title"
+WITHIN = "additive"
 POWER = Real(-1, *kernels.POWERS, step=0.25)
 
 

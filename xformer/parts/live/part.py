@@ -31,10 +31,11 @@ from xformer.ui.components import figure
 from xformer.ui.controls import OneOf, Real, Whole
 from xformer.ui.handlers import LATEST, OFF, ON, QUIET, end, refused
 from xformer.ui.layout import Layout
+from xformer.ui.places import question
 from xformer.ui.tabs import opened_by
 
 ID = "live"
-FOLDS = (("settings", "live_more"),)
+FOLDS = (("settings", "live_more", "live"),)
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.00003", "0.0003", "0.001", "0.003", "0.01", "0.03")
 FEW = ("0", "30", "300")  # examples to learn from; 0: new ones without end
@@ -159,7 +160,10 @@ def build(part: Layout) -> None:
                 low=PRESETS["slow"]["live_peak"],
                 count=PRESETS["few"]["live_pairs"],
             )
-            with part.folded("settings") as fold:
+            with gr.Accordion(
+                part.say("live_more"), open=False, elem_classes="at-settings"
+            ) as fold:
+                question(part.language, "settings")
                 others.choice(
                     "live_schedule",
                     SCHEDULES,

@@ -2,7 +2,8 @@
 works, and how far it carries."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,9 +39,9 @@ from xformer.ui.tabs import Page, Tab, View, opened_by
 ID = "positions"
 NAME = "pos_title_change"
 FOLDS = (
-    ("pos-table", "pos_part_table"),
-    ("pos-sentence", "pos_title_sentence"),
-    ("pos-lengths", "pos_title_lengths"),
+    ("pos-table", "fold_positions"),
+    ("pos-sentence", "pos_title_sentence", "pos-table"),
+    ("pos-lengths", "pos_title_lengths", "pos-table"),
 )
 BASES = (100.0, 1_000.0, 10_000.0)  # the last is that of the paper
 LENGTH = Whole(64, 8, 200)  # of the table
@@ -69,45 +70,9 @@ def build(page: Page) -> Tab:
     experiment = _experiment(page)
     pictures = part.pictures(f"{ID}.sentence")
     pictures.fact("embedded", embed)
-    with gr.Column(elem_classes="folds"):
-        table = _table(part)
-        with part.folded("pos-sentence", pictures, "sentence"):
-            gr.HTML(figures.heading("sentence", language))
-            problem = part.status()
-            pictures.add(
-                "sentence",
-                part.plot("pos-sentence"),
-                figures.sentence,
-                seen="sentence_open",
-            )
-            pictures.add(
-                "beside",
-                gr.HTML(elem_classes="summary"),
-                figures.beside,
-                seen="sentence_open",
-            )
-        with part.folded("pos-lengths", pictures, "lengths"):
-            part.note("pos_text_lengths")
-            with gr.Column(visible=bool(page.service.length_scores)) as measured:
-                pictures.add(
-                    "carried",
-                    gr.HTML(elem_classes="summary carried"),
-                    lambda service, language: figures.carried(
-                        service.length_scores, language
-                    ),
-                    seen="lengths_open",
-                )
-                pictures.add(
-                    "lengths",
-                    part.plot("pos-lengths"),
-                    draw_lengths,
-                    seen="lengths_open",
-                )
-            with gr.Column(visible=not page.service.length_scores) as unmeasured:
-                gr.HTML(
-                    f"<p>{language.html('pos_no_lengths')} <code>python -m research evaluate lengths --pairs "
-                    "dev.tsv --train DIR --save</code></p>"
-                )
+    with gr.Column(elem_classes="folds"), _table(part) as table:
+        problem = _sentence(part, pictures)
+        measured, unmeasured = _lengths(part, pictures)
     page.pictures[ID].listen(None, page.opened[ID].change, by_change=SIZE)
     pictures.listen(problem, page.translation.change, how=QUIET)
     every.include(part)
@@ -140,9 +105,62 @@ def draw_lengths(service: TranslationService, language: Language) -> Any:
     )
 
 
-def _table(part: Layout) -> gr.Accordion:
-    """Lay out the sinusoidal table, and why it works; -> what it stands in. The
-    pictures beside the sliders come first, and none needs a model."""
+def _sentence(part: Layout, pictures: Pictures) -> gr.HTML:
+    """Lay out the embeddings of the sentence, with and without their positions; ->
+    where problems are said."""
+    language = part.language
+    with part.folded("pos-sentence", pictures, "sentence"):
+        gr.HTML(figures.heading("sentence", language))
+        problem = part.status()
+        pictures.add(
+            "sentence",
+            part.plot("pos-sentence"),
+            figures.sentence,
+            seen="sentence_open",
+        )
+        pictures.add(
+            "beside",
+            gr.HTML(elem_classes="summary"),
+            figures.beside,
+            seen="sentence_open",
+        )
+    return problem
+
+
+def _lengths(part: Layout, pictures: Pictures) -> tuple[gr.Column, gr.Column]:
+    """Lay out how far positions carry; -> what shows that, and what says that it was
+    not measured."""
+    page = part.page
+    language = part.language
+    with part.folded("pos-lengths", pictures, "lengths"):
+        part.note("pos_text_lengths")
+        with gr.Column(visible=bool(page.service.length_scores)) as measured:
+            pictures.add(
+                "carried",
+                gr.HTML(elem_classes="summary carried"),
+                lambda service, language: figures.carried(
+                    service.length_scores, language
+                ),
+                seen="lengths_open",
+            )
+            pictures.add(
+                "lengths",
+                part.plot("pos-lengths"),
+                draw_lengths,
+                seen="lengths_open",
+            )
+        with gr.Column(visible=not page.service.length_scores) as unmeasured:
+            gr.HTML(
+                f"<p>{language.html('pos_no_lengths')} <code>python -m research evaluate lengths --pairs "
+                "dev.tsv --train DIR --save</code></p>"
+            )
+    return measured, unmeasured
+
+
+@contextmanager
+def _table(part: Layout) -> Iterator[gr.Accordion]:
+    """Lay out the sinusoidal table, and why it works; -> what it stands in, open for
+    more. The pictures beside the sliders come first, and none needs a model."""
     language = part.language
     page = part.page
     pictures = part.pictures(ID, ask=page.always(page.models), in_turn=True)
@@ -189,12 +207,12 @@ def _table(part: Layout) -> gr.Accordion:
                     max_choices=MOST_CURVES,
                 )
         _why(part, pictures)
+        yield table
     # In the browser: a control is redrawn without being asked for.
     following = [part["dimensions"], part["pair"]]
     part["d_model"].input(
         None, [part["d_model"], *following], following, js=script("fitWidth"), **LATEST
     )
-    return table
 
 
 def _width(service: TranslationService, _: Any) -> Whole:

@@ -43,16 +43,16 @@ from xformer.ui.tabs import Page, Tab, View, opened_by
 ID = "principles"
 NAME = "first_title_scores"
 FOLDS = (
-    ("vectors", "first_show_vectors"),
-    ("reshape", "first_title_reshape"),
-    ("rest", "rest_title"),
-    ("map", "first_every_query"),
-    ("variance", "first_title_variance"),
-    ("split", "first_title_split"),
-    ("slice", "first_title_slice"),
-    ("initial", "first_title_initial"),
-    ("additive", "first_title_additive"),
-    ("store", "store_title"),
+    ("vectors", "fold_numbers"),
+    ("reshape", "first_title_reshape", "vectors"),
+    ("map", "first_every_query", "vectors"),
+    ("rest", "rest_title", "vectors"),
+    ("variance", "fold_why"),
+    ("split", "first_title_split", "variance"),
+    ("slice", "first_title_slice", "variance"),
+    ("initial", "first_title_initial", "variance"),
+    ("additive", "fold_before"),
+    ("store", "store_title", "additive"),
 )
 # The pictures of vectors, by the names of their headings and components.
 STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
@@ -102,11 +102,14 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         state = _folds(part, pictures)
         added = part.inner(page.always(page.models))
         store = part.inner()
-        _additive(added)
-        _store(store)
         others = [part.inner(page.always(page.models)) for _ in inside]
-        for module, other in zip(inside, others, strict=True):
-            module.build(other)
+
+        def sections() -> None:
+            _store(store)
+            for module, other in zip(inside, others, strict=True):
+                module.build(other)
+
+        _additive(added, sections)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
     for other in (added, store, *others):
         part.include(other)
@@ -263,35 +266,42 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
                     seen="vectors_open",
                     query="asks",
                 )
-    with part.folded("reshape", pictures):
-        gr.HTML(figures.heading("reshape", language))
-        pictures.add(
-            "reshape", plot("first-reshape"), figures.reshape, seen="reshape_open"
-        )
-    with part.folded("rest", pictures):
-        of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
-        state = gr.HTML(
-            stream_figures.heading("state", language, part.page.service.info.norm)
-        )
-        pictures.add("strips", plot("rest-strips"), stream_figures.strips, **of_piece)
-        pictures.add(
-            "sums", part.table("tables rest-sums"), stream_figures.sums, **of_piece
-        )
-        gr.HTML(stream_figures.heading("units", language))
-        pictures.add("units", plot("rest-units"), stream_figures.units, **of_piece)
-        pictures.add(
-            "firing", gr.HTML(elem_classes="summary"), stream_figures.firing, **of_piece
-        )
-        gr.HTML(stream_figures.heading("course", language))
-        pictures.add("course", plot("rest-course"), stream_figures.course, **of_piece)
-    with part.folded("map", pictures):
-        pictures.add(
-            "map",
-            plot("first-map"),
-            figures.all_queries,
-            seen="map_open",
-            rule="scoring",
-        )
+        with part.folded("reshape", pictures):
+            gr.HTML(figures.heading("reshape", language))
+            pictures.add(
+                "reshape", plot("first-reshape"), figures.reshape, seen="reshape_open"
+            )
+        with part.folded("map", pictures):
+            pictures.add(
+                "map",
+                plot("first-map"),
+                figures.all_queries,
+                seen="map_open",
+                rule="scoring",
+            )
+        with part.folded("rest", pictures):
+            of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
+            state = gr.HTML(
+                stream_figures.heading("state", language, part.page.service.info.norm)
+            )
+            pictures.add(
+                "strips", plot("rest-strips"), stream_figures.strips, **of_piece
+            )
+            pictures.add(
+                "sums", part.table("tables rest-sums"), stream_figures.sums, **of_piece
+            )
+            gr.HTML(stream_figures.heading("units", language))
+            pictures.add("units", plot("rest-units"), stream_figures.units, **of_piece)
+            pictures.add(
+                "firing",
+                gr.HTML(elem_classes="summary"),
+                stream_figures.firing,
+                **of_piece,
+            )
+            gr.HTML(stream_figures.heading("course", language))
+            pictures.add(
+                "course", plot("rest-course"), stream_figures.course, **of_piece
+            )
     with part.folded("variance", pictures):
         gr.HTML(figures.heading("variance", language))
         pictures.add(
@@ -300,36 +310,38 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
             draw_variance,
             seen="variance_open",
         )
-    with part.folded("split", pictures):
-        gr.HTML(figures.heading("split", language))
-        pictures.add(
-            "costs",
-            gr.HTML(elem_classes="tables"),
-            figures.split_costs,
-            seen="split_open",
-        )
-        pictures.add("splits", plot("first-split"), figures.splits, seen="split_open")
-    with part.folded("slice", pictures):
-        gr.HTML(figures.heading("slice", language))
-        pictures.add(
-            "slices",
-            plot("first-slices"),
-            figures.slices,
-            seen="slice_open",
-            query="asks",
-        )
-        pictures.add(
-            "sliced",
-            gr.HTML(elem_classes="summary"),
-            figures.sliced,
-            seen="slice_open",
-            query="asks",
-        )
-    with part.folded("initial", pictures):
-        gr.HTML(figures.heading("initial", language))
-        pictures.add(
-            "initial", part.table("tables"), figures.initial, seen="initial_open"
-        )
+        with part.folded("split", pictures):
+            gr.HTML(figures.heading("split", language))
+            pictures.add(
+                "costs",
+                gr.HTML(elem_classes="tables"),
+                figures.split_costs,
+                seen="split_open",
+            )
+            pictures.add(
+                "splits", plot("first-split"), figures.splits, seen="split_open"
+            )
+        with part.folded("slice", pictures):
+            gr.HTML(figures.heading("slice", language))
+            pictures.add(
+                "slices",
+                plot("first-slices"),
+                figures.slices,
+                seen="slice_open",
+                query="asks",
+            )
+            pictures.add(
+                "sliced",
+                gr.HTML(elem_classes="summary"),
+                figures.sliced,
+                seen="slice_open",
+                query="asks",
+            )
+        with part.folded("initial", pictures):
+            gr.HTML(figures.heading("initial", language))
+            pictures.add(
+                "initial", part.table("tables"), figures.initial, seen="initial_open"
+            )
     return state
 
 
@@ -341,9 +353,9 @@ def draw_variance(service: TranslationService, language: Language) -> Any:
     )
 
 
-def _additive(part: Layout) -> None:
+def _additive(part: Layout, sections: Callable[[], None]) -> None:
     """Lay out the attention before the transformer's, with the trained numbers of a
-    model of its own."""
+    model of its own. sections: lays out what else stands there."""
     pictures = part.pictures("additive", cleared={"additive": None})
     pictures.fact("added", walk_additive)
     with part.folded("additive", pictures) as fold:
@@ -360,6 +372,7 @@ def _additive(part: Layout) -> None:
             figures.additive,
             seen="additive_open",
         )
+        sections()
     part.hidden("additive_step", Whole(QUERY, 1, 999))
     picture.choose(
         **part.listener(

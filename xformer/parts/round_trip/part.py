@@ -19,6 +19,7 @@ from xformer.ui.layout import Layout
 
 ID = "back"
 NAME = "back_title"
+WITHIN = "reference"
 EMPTIED = ("came_back",)  # for a new sentence, by the part that holds this one
 
 

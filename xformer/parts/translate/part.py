@@ -26,7 +26,7 @@ from xformer.ui.tabs import Page, Tab, View, examples
 
 ID = "translate"
 NAME = "sheet_translate"
-FOLDS = (("reference", "reference_title"),)
+FOLDS = (("reference", "fold_reference"),)
 N_BEST = Whole(3, 1, 16)
 LENGTH_PENALTY = Real(1.0, 0, 2, step=0.1)
 TEMPERATURE = Real(0, 0, 2, step=0.1)
@@ -86,9 +86,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
                     )
                     button = gr.Button(say("compare"), scale=1, min_width=120)
                 part["scores"] = gr.HTML(elem_classes="tables")
-            for module in folded:
-                with part.folded(module.ID):
-                    module.build(part)
+                for module in folded:
+                    with part.folded(module.ID):
+                        module.build(part)
     with page.search:
         _settings(part)
 
