@@ -11,7 +11,7 @@ from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
-__all__ = ["Message", "UserError", "refusing", "unread"]
+__all__ = ["Message", "UserError", "misfit", "refusing", "unread"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,12 @@ def refusing(
     except kinds as error:
         said = say(error) if callable(say) else say
         raise (said if isinstance(said, ValueError) else UserError(said)) from error
+
+
+def misfit(error: Any, of: str = "") -> str:
+    """Say one of pydantic's errors in a sentence. of: whose value it is about."""
+    place = ".".join(map(str, error["loc"])) or "What is sent"
+    return f"{place}{of} is {repr(error['input'])[:40]}: {error['msg']}."
 
 
 def unread(path: Path, most: int) -> str:

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import NotRequired, TypedDict
 
 from xformer.pieces import EOS
-from xformer.results import GREEDY, SIDES, STACKS, ModelInfo, Options, UserError
+from xformer.results import GREEDY, SIDES, STACKS, ModelInfo, Options, UserError, misfit
 from xformer.results.questions import Question
 from xformer.serve import wire
 from xformer.serve.connections import patient
@@ -57,7 +57,7 @@ PATIENCE = 20.0
 
 def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
     first = error.errors()[0]
-    return JSONResponse({"error": wire.misfit({**first, "loc": first["loc"][1:]})}, 422)
+    return JSONResponse({"error": misfit({**first, "loc": first["loc"][1:]})}, 422)
 
 
 REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError, with_config
 from typing_extensions import NotRequired, TypedDict
 
 from xformer import results
-from xformer.results import refusing
+from xformer.results import misfit, refusing
 
 RECORDS: dict[str, type] = {
     name: kind
@@ -155,12 +155,6 @@ def check(made: Callable[..., Any], given: Any) -> None:
         for one in _adapter(made).validate_python(given).values():
             if isinstance(one, Iterator):
                 tuple(one)  # pydantic reads an Iterable when it is gone through
-
-
-def misfit(error: Any, of: str = "") -> str:
-    """Say one of pydantic's errors in a sentence. of: whose value it is about."""
-    place = ".".join(map(str, error["loc"])) or "What is sent"
-    return f"{place}{of} is {repr(error['input'])[:40]}: {error['msg']}."
 
 
 def weight(value: Any, counted: set[int] | None = None) -> int:
