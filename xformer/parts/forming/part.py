@@ -31,6 +31,7 @@ from xformer.ui.controls import OneOf, Whole, only_own
 from xformer.ui.generations import generation, kept_moment
 from xformer.ui.handlers import LATEST, number_of
 from xformer.ui.layout import Layout
+from xformer.ui.tabs import Listener
 
 ID = "forming"
 FOLDS = (("errors", "form_plot_errors"),)
@@ -95,13 +96,15 @@ def build(part: Layout) -> None:
     pictures.add_all("drawn", {name: part[name] for name in ("problem", *NOTHING)})
     place = {name: part[name] for name in ("form_layer", "form_head")}
 
-    def listen(event: Any, action: Callable[..., Any] | None = None) -> None:
-        event(**pictures.listener(part["problem"], action, outputs=place), **LATEST)
+    def listener(action: Callable[..., Any] | None = None) -> Listener:
+        return {**pictures.listener(part["problem"], action, outputs=place), **LATEST}
 
-    for changed in (part.opened.change, model.input, course.input, moment.input):
-        listen(changed)
-    listen(stack.input, first_head)
-    listen(part["grid"].choose, choose)
+    gr.on(
+        [part.opened.change, model.input, course.input, moment.input],
+        **listener(),
+    )
+    stack.input(**listener(first_head))
+    part["grid"].choose(**listener(choose))
 
 
 def recorded(service: ModelPool, language: Language, form_model: str) -> Kept:
