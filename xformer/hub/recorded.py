@@ -54,14 +54,14 @@ def _score(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type[T], stored: Any) -> T:
-    """Read records of this type. Raises ValueError."""
+    """Read records of this type. Raises UserError."""
     # a quarter of a second, which programs that read none need not wait
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     numbers = ConfigDict(
         extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
     )
-    with refusing(ValidationError, lambda error: ValueError(misfit(error.errors()[0]))):
+    with refusing(ValidationError, misfit):
         return TypeAdapter(kind, config=numbers).validate_python(stored)
 
 
@@ -162,7 +162,7 @@ def _reading(path: Path, fault: str) -> Iterator[None]:
         reason = (
             f"{error.args[0]!r} is missing"
             if isinstance(error, KeyError)
-            else str(error).splitlines()[0][:200]
+            else str(error).splitlines()[0][:200].rstrip(".")
         )
         raise UserError(
             f"The file {path} {fault} of a training run ({reason}); train the model again, or remove the "

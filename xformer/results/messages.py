@@ -72,10 +72,12 @@ def refusing(
         raise (said if isinstance(said, ValueError) else UserError(said)) from error
 
 
-def misfit(error: Any, of: str = "") -> str:
-    """Say one of pydantic's errors in a sentence. of: whose value it is about."""
-    place = ".".join(map(str, error["loc"])) or "What is sent"
-    return f"{place}{of} is {repr(error['input'])[:40]}: {error['msg']}."
+def misfit(error: Any, of: str = "", inside: int = 0) -> str:
+    """Say the first of pydantic's errors in a sentence. of: whose value it is about;
+    inside: how much of its place is left out."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"][inside:])) or "What is sent"
+    return f"{place}{of} is {repr(first['input'])[:40]}: {first['msg']}."
 
 
 def unread(path: Path, most: int) -> str:

@@ -56,8 +56,7 @@ PATIENCE = 20.0
 
 
 def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
-    first = error.errors()[0]
-    return JSONResponse({"error": misfit({**first, "loc": first["loc"][1:]})}, 422)
+    return JSONResponse({"error": misfit(error, inside=1)}, 422)
 
 
 REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error

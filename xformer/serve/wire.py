@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from typing import Any, get_type_hints
 
@@ -150,7 +150,7 @@ def check(made: Callable[..., Any], given: Any) -> None:
     for a method, by name, that is unknown, missing or not of its annotated type."""
     with refusing(
         ValidationError,
-        lambda error: misfit(error.errors()[0], f" of {made.__name__}"),
+        partial(misfit, of=f" of {made.__name__}"),
     ):
         for one in _adapter(made).validate_python(given).values():
             if isinstance(one, Iterator):
