@@ -237,6 +237,7 @@ def main() -> None:
     parser.add_argument("--keep", type=float, default=0.6)
     parser.add_argument("--learn", type=float, default=1.0)
     parser.add_argument("--link", type=float, default=1.0)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument(
         "--every", type=int, default=3, help="others to one of patterns"
     )
@@ -291,7 +292,7 @@ def main() -> None:
         repository.find(args.start)
     )
     model = type(start.model)(
-        type(start.model.config)(**{**start.model.config.to_dict(), "dropout": 0.1})
+        type(start.model.config)(**{**start.model.config.to_dict(), "dropout": args.dropout})
     )
     model.load_state_dict(start.model.state_dict())
     args.out.mkdir(parents=True, exist_ok=True)
