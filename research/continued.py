@@ -233,12 +233,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--reverse", action="store_true", help="from Spanish")
     parser.add_argument("--minutes", type=float, default=80)
-    parser.add_argument("--peak", type=float, default=2e-4)
-    parser.add_argument("--keep", type=float, default=0.6)
-    parser.add_argument("--learn", type=float, default=1.0)
+    parser.add_argument("--peak", type=float, default=1e-4)
+    parser.add_argument("--keep", type=float, default=1.0)
+    parser.add_argument("--learn", type=float, default=0.5)
     parser.add_argument("--link", type=float, default=1.0)
+    parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument(
-        "--every", type=int, default=3, help="others to one of patterns"
+        "--every", type=int, default=4, help="others to one of patterns"
     )
     parser.add_argument("--average", type=float, default=0.998)
     parser.add_argument(
@@ -291,7 +292,9 @@ def main() -> None:
         repository.find(args.start)
     )
     model = type(start.model)(
-        type(start.model.config)(**{**start.model.config.to_dict(), "dropout": 0.1})
+        type(start.model.config)(
+            **{**start.model.config.to_dict(), "dropout": args.dropout}
+        )
     )
     model.load_state_dict(start.model.state_dict())
     args.out.mkdir(parents=True, exist_ok=True)

@@ -364,48 +364,47 @@ def test_a_locked_word_of_the_translation_is_chosen_in_the_drawer(
     assert offered["step"]["value"] == 1, (
         "also where the translation comes after the lock"
     )
+    before = {"trace": trace, "lock": "none"}
     for lock, word in (("es1", 0), ("es3-en1", 2)):
-        assert attribution_methods.follow(running, ENGLISH, trace=trace, lock=lock) == {
-            "word": word
-        }
+        assert attribution_methods.follow(trace, lock, before) == {"word": word}
+        assert attribution_methods.follow(trace, lock, {**before, "lock": lock}) == {}
     for lock in ("", "en1", "es99"):
         assert (
             counterfactual.follow(running, ENGLISH, translation=found, lock=lock) == {}
         )
-        assert (
-            attribution_methods.follow(running, ENGLISH, trace=trace, lock=lock) == {}
-        )
+        assert attribution_methods.follow(trace, lock, before) == {}
 
 
 def test_what_each_word_needs_is_compared_word_by_word(running, trace):
-    offered = attribution_methods.offer_words(running, ENGLISH, trace=trace, lock="")
+    pictures = laid_out(running).pictures[attribution_methods.ID]
+    made = {}
+
+    def draw(**values):
+        return Ask.always(running, ENGLISH).answer(
+            pictures.draw,
+            **{"made": made, "trace": trace, "lock": "", "head": "cross.2.1", **values},
+        )
+
+    offered = draw(word=None, result=None)
     assert (
         offered["word"]["value"] == 1
         and offered["result"] is None
         and offered["table"] == ""
     )
     assert offered["word"]["choices"][:3] == [("El", 0), ("gato", 1), ("duerme", 2)]
-    done = attribution_methods.occlude(running, ENGLISH, trace=trace)
+    done = draw(word=1, result=None, action=attribution_methods.occlude)
     assert (
         ENGLISH.say("occlusion_title")
         in json.loads(done["picture"]["figure"])["layout"]["title"]["text"]
     )
-    for word, name in ((1, "gato"), (2, "duerme")):
-        table = unescape(
-            attribution_methods.compare(
-                running,
-                ENGLISH,
-                trace=trace,
-                result=done["result"],
-                word=word,
-                head="cross.2.1",
-            )["table"]
-        )
+    other = draw(word=2, result=done["result"])
+    assert "picture" not in other
+    for name, answer in (("gato", done), ("duerme", other)):
+        table = unescape(answer["table"])
         assert f"“{name}”" in table and "layer 2, head 1" in table
         assert table.count("<tr>") == 1 + 5, "a header; The cat sleeps . </s>"
-    assert attribution_methods.compare(
-        running, ENGLISH, trace=trace, result=None, word=1, head="cross.2.1"
-    ) == {"table": ""}
+    gone = draw(trace=None, word=2, result=done["result"])
+    assert gone["table"] == "" and gone["picture"] is gone["result"] is None
 
 
 def test_a_head_or_a_whole_layer_is_switched_off_and_none_twice(running):

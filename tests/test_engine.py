@@ -98,6 +98,15 @@ def test_programs_translate_explain_and_classify(
         )
         assert client.get("/health").json() == {"status": "ok", "version": wire.VERSION}
         described = client.get("/openapi.json").json()["paths"]
+        answers = {
+            path: described[path]["post"]["responses"]["200"]["content"]
+            for path in ("/translate", "/explain", "/classify")
+        }
+        assert answers["/translate"]["application/json"]["schema"] == {
+            "$ref": "#/components/schemas/Translated"
+        }
+        assert "Explanation" in str(answers["/explain"])
+        assert "Classified" in str(answers["/classify"])
         assert {*described} == {
             "/health",
             "/translate",
@@ -337,12 +346,12 @@ TEXT = "The cat sleeps."
         (
             "translate",
             named(text=TEXT, options=BEAM),
-            "The field beam of Options is 2.5; it must be a whole number.",
+            "beam of Options is 2.5: Input should be a valid integer.",
         ),
         (
             "translate",
             named(text=TEXT, options=record("Options", seed=1e30)),
-            "The field seed of Options is 1e+30; it must be a whole number.",
+            "seed of Options is 1e+30: Input should be a valid integer.",
         ),
         (
             "translate",
@@ -352,22 +361,22 @@ TEXT = "The cat sleeps."
         (
             "translate",
             named(text=TEXT, options=record("Options", wide=1)),
-            "Options has no field 'wide'; it has beam",
+            "wide of Options is 1: Extra inputs are not permitted.",
         ),
         (
             "translate",
             named(text=TEXT, prefix="gato"),
-            "The argument prefix of translate is 'gato'; it must be a list, each entry a whole number.",
+            "prefix of translate is 'gato': ",
         ),
         (
             "translate",
             named(text=TEXT, max_length="x"),
-            "The argument max_length of translate is 'x'; it must be a whole number or null.",
+            "max_length of translate is 'x': Input should be a valid integer.",
         ),
         (
             "translate",
             named(text=7),
-            "The argument text of translate is 7; it must be a text.",
+            "text of translate is 7: Input should be a valid string.",
         ),
         (
             "translate",
@@ -377,19 +386,27 @@ TEXT = "The cat sleeps."
         (
             "translate",
             named(txt=TEXT),
-            "There is no argument 'txt' of translate; it takes text, options",
+            "text of translate is {'txt': ",
         ),
-        ("translate", named(text=TEXT, progress=1), "There is no argument 'progress'"),
+        (
+            "translate",
+            named(text=TEXT, progress=1),
+            "progress of translate is 1: Extra",
+        ),
         (
             "translate",
             named(options=None),
-            "The call of translate lacks the argument text",
+            "text of translate is {'options': None}: Field required.",
         ),
-        ("translate", [TEXT], "The arguments of translate are"),
         (
             "translate",
-            named(text=TEXT, off=[["cross", 1, 1]]),
-            "each entry a record Head.",
+            [TEXT],
+            "What is sent of translate is ['The cat sleeps.']: Input should be ",
+        ),
+        (
+            "translate",
+            named(text=TEXT, off=["cross"]),
+            "of translate is 'cross': ",
         ),
         (
             "translate",
@@ -397,7 +414,7 @@ TEXT = "The cat sleeps."
                 text=TEXT,
                 positions=record("Positions", kind="base", value=float("nan")),
             ),
-            "The field value of Positions is nan; it must be a number.",
+            "The message is not in the format of this version",
         ),
         (
             "trace",
@@ -416,8 +433,8 @@ TEXT = "The cat sleeps."
         ),
         (
             "ask",
-            asked("WalkHead", source=TEXT, target="El gato.", head=["cross", 1, 1]),
-            "it must be a record Head.",
+            asked("WalkHead", source=TEXT, target="El gato.", head="cross"),
+            "head of WalkHead is 'cross': ",
         ),
         (
             "ask",
@@ -427,7 +444,7 @@ TEXT = "The cat sleeps."
         (
             "ask",
             asked("Occlude", source=TEXT),
-            "The message is not in the format of this version",
+            "target of Occlude is {'source': 'The cat sleeps.'}: Field required.",
         ),
         (
             "ask",
@@ -437,15 +454,15 @@ TEXT = "The cat sleeps."
         (
             "ask",
             asked("Head", stack="cross", layer=1, head=1),
-            "it must be a record AskWhy or Begin or EmbedSource or Examine or Follow or "
-            "Force or GrowTree or MapMeanings",
+            "question of ask is Head(stack='cross', layer=1, head=1): Input should be an "
+            "instance of Question.",
         ),
         (
             "ask",
             named(question="What?"),
-            "The argument question of ask is 'What?'; it must be a record AskWhy or ",
+            "question of ask is 'What?': ",
         ),
-        ("ask", named(), "The call of ask lacks the argument question"),
+        ("ask", named(), "question of ask is {}: Field required."),
         (
             "split",
             named(text=TEXT, count=10**9),
@@ -490,7 +507,7 @@ def test_records_that_no_model_wrote_are_one_sentence(there, running, learned_pa
         ),
         (
             {"options": None},
-            "field options of Translation is None; it must be a record Options",
+            "options of Translation is None: Input should be an instance of Options.",
         ),
     ):
         status, text = raw(
@@ -508,13 +525,13 @@ def test_records_that_no_model_wrote_are_one_sentence(there, running, learned_pa
 def test_programs_are_told_what_is_wrong_in_a_sentence(there):
     with httpx.Client(base_url=there) as client:
         for path, body, said in (
-            ("/translate", {"text": TEXT, "beam": 2.5}, "beam is '2.5': "),
+            ("/translate", {"text": TEXT, "beam": 2.5}, "beam is 2.5: "),
             (
                 "/translate",
                 {"text": TEXT, "beam": 2, "n_best": 3},
                 "n_best is 3; it must be at most the beam",
             ),
-            ("/translate", {"text": TEXT, "wide": 1}, "wide is '1': "),
+            ("/translate", {"text": TEXT, "wide": 1}, "wide is 1: "),
             ("/translate", {}, "text is "),
             ("/classify", {"texts": "Good."}, "texts is 'Good.': "),
             (
@@ -522,7 +539,7 @@ def test_programs_are_told_what_is_wrong_in_a_sentence(there):
                 {"texts": ["a"] * 100_000},
                 "has 100,000 entries; at most 3,000",
             ),
-            ("/explain", {"text": TEXT, "target": 3}, "target is '3': "),
+            ("/explain", {"text": TEXT, "target": 3}, "target is 3: "),
         ):
             answer = client.post(path, json=body)
             assert answer.status_code == 422 and said in answer.json()["error"], (

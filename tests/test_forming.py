@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.pages import laid_out
 from tests.recorded_models import STEPS
 from xformer.hub import recorded
 from xformer.parts.forming import errors as formation
@@ -33,10 +34,21 @@ def folders(generation_checkpoints):
     return generation_checkpoints
 
 
-def drawn(pool, name="pre-norm", **values):
-    return Ask.always(pool, ENGLISH).answer(
-        part.draw, form_model=name, **{**VALUES, **values}
-    )
+@pytest.fixture(scope="module")
+def pictures(running):
+    return laid_out(running).pictures[part.ID]
+
+
+@pytest.fixture
+def drawn(pictures, generations):
+    def drawn(name="pre-norm", pool=generations, made=None, **values):
+        return Ask.always(pool, ENGLISH).answer(
+            pictures.draw,
+            made={} if made is None else made,
+            **{"form_model": name, **VALUES, **values},
+        )
+
+    return drawn
 
 
 def moments_of(folders, name="pre-norm"):
@@ -68,9 +80,10 @@ def test_the_maps_of_a_moment_are_those_of_a_pass(folders):
 
 
 def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(
-    generations, folders
+    drawn,
 ):
-    answer = drawn(generations, form_moment=2)
+    made = {}
+    answer = drawn(made=made, form_moment=2)
     assert not answer["problem"]
     assert (
         f"Step {STEPS[1]}: 50 % of the training, 5,000 target pieces, 0.5 minutes"
@@ -86,66 +99,65 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(
         answer["picture"]["value"]["title"].endswith("step 5")
         and answer["grid"]["value"]["layers"] == 2
     )
-    assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), (
+    moved = drawn(made=made, form_moment=1)
+    assert "Step" in moved["said"] and "form_moment" not in moved, (
         "nothing is set while it is moved"
     )
     mark = json.loads(answer["errors"]["figure"])["data"][-1]
     assert mark["x"] == [1]
-    last = drawn(generations)
+    assert "Step 10" in drawn(made=made, form_moment=20)["said"]
+    last = drawn()
     assert last["form_moment"]["value"] == 3, "beyond the last is the last"
 
 
-def test_it_says_where_the_last_moment_is_not_of_the_kept_weights(generations):
-    said = drawn(generations, form_moment=2)["said"]
+def test_it_says_where_the_last_moment_is_not_of_the_kept_weights(drawn):
+    said = drawn(form_moment=2)["said"]
     assert (
         "Step 10 is the end of the training" in said
         and "weights of step 8, the best" in said
     )
-    assert "Elsewhere" not in drawn(generations, "post-norm")["said"]
+    assert "Elsewhere" not in drawn("post-norm")["said"]
 
 
 def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(
-    generations,
+    drawn,
 ):
-    ask = Ask.always(generations, ENGLISH)
     event = SimpleNamespace(layer=1, head=2)
-    answer = ask.answer(
-        part.choose, drawn="post-norm", form_model="post-norm", event=event, **VALUES
-    )
+    answer = drawn("post-norm", action=part.choose, event=event)
     assert (answer["form_layer"], answer["form_head"]) == (
         1,
         2,
     ) and "layer 1 of 2 · head 2 of 2" in answer["picture"]["value"]["title"]
-    answer = ask.answer(
-        part.draw,
-        form_model="post-norm",
-        other_stack=True,
-        **{**VALUES, "form_stack": "encoder_self", "form_layer": 1, "form_head": 2},
+    answer = drawn(
+        "post-norm",
+        action=part.first_head,
+        form_stack="encoder_self",
+        form_layer=1,
+        form_head=2,
     )
     assert (answer["form_layer"], answer["form_head"]) == (
         0,
         0,
     ) and "Encoder" in answer["picture"]["value"]["title"]
+    assert drawn("post-norm", form_layer=9, form_head=1)["picture"]["visible"]
 
 
 def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(
-    generations,
+    drawn,
 ):
-    answer = drawn(generations, "gru")
+    answer = drawn("gru")
     assert (
         answer["story"]
         and not answer["picture"]["visible"]
         and not answer["grid"]["visible"]
     )
     assert "This model has no attention" in answer["said"]
-    answer = drawn(generations, "gru-attention", form_stack="decoder_self")
+    answer = drawn("gru-attention", form_stack="decoder_self")
     assert "A recurrent model has no self-attention" in answer["problem"]
     assert answer["errors_part"]["visible"] and answer["story"]
 
 
-def test_what_is_not_there_is_one_sentence(
-    generations, folders, tiny_checkpoint, tmp_path
-):
+def test_what_is_not_there_is_one_sentence(drawn, folders, tiny_checkpoint, tmp_path):
     copies = {
         name: shutil.copytree(folders[name], tmp_path / name)
         for name in ("gru", "post-norm")
@@ -159,7 +171,7 @@ def test_what_is_not_there_is_one_sentence(
             ("gru", "No moments were kept of the training of"),
             ("post-norm", "holds no moments of a training run"),
         ):
-            answer = drawn(some, name)
+            answer = drawn(name, some)
             assert (
                 said in answer["problem"]
                 and not answer["picture"]["visible"]

@@ -242,7 +242,7 @@ def test_a_pull_keeps_to_its_cache_or_makes_no_request_or_fetches_all_again(
 def test_python_may_give_a_token(server, client, carded, tmp_path):
     server.add(NAME, files(carded), private=True)
     refused = client(NAME, tmp_path / "own", "hf_wrong", work=with_a_token)
-    assert refused.status and "without a token" not in refused.err
+    assert refused.status and "that can be seen" in refused.err
     assert client(NAME, tmp_path / "own", server.token, work=with_a_token).err == ""
     assert list((tmp_path / "own").glob("*/snapshots/*/model.safetensors"))
 
@@ -454,14 +454,14 @@ def test_who_may_see_what(server, client, carded):
     server.add(NAME, files(carded), private=True)
     nobody = client("checkpoint", "pull", NAME)
     assert nobody.status == 2 and nobody.said == (
-        f"There is no folder {NAME} here, and no repository {NAME} at {server.url} that can be seen without a token; "
-        f"check the name, or set HF_TOKEN if it is private."
+        f"There is no folder {NAME} here, and no repository {NAME} at {server.url} that can be seen; "
+        f"check the name, or set HF_TOKEN to a token that may see it."
     )
     client.token = "hf_wrong"
     assert "no repository me/en-es" in client("checkpoint", "pull", NAME).said
     client.token = server.token
     assert client("checkpoint", "pull", NAME).status == 0
-    assert "that your token may see" in client("checkpoint", "info", "me/nothing").said
+    assert "that can be seen" in client("checkpoint", "info", "me/nothing").said
     assert client("checkpoint", "info", f"{NAME}@v9").said == (
         f"The repository {NAME} has no revision v9; name a branch, a tag, or a commit of those at "
         f"{server.url}/{NAME}/commits/main."
@@ -489,10 +489,10 @@ def answering(status, code=None, body=None):
             answering(403, "GatedRepo"),
             "The repository me/en-es is open only to those who ask for access",
         ),
-        (answering(403), "refuses me/en-es to this token (HTTP 403)"),
+        (answering(403), "answered HTTP 403"),
         (
             answering(500),
-            "answered HTTP 500 when it was asked for me/en-es; try again later.",
+            "answered HTTP 500 when it was asked for me/en-es; try again later",
         ),
         (answering(503), "answered HTTP 503"),
         (answering(429), "answered HTTP 429"),
@@ -524,8 +524,8 @@ def test_no_network_is_one_sentence(server, client, carded, tmp_path):
         f"again, or name a folder."
     )
     assert client("checkpoint", "pull", NAME, HF_HUB_OFFLINE="1").said == (
-        f"{NAME} is not in the cache at {client.home / 'hub'}, and HF_HUB_OFFLINE forbids asking the Hub; unset it, or "
-        f"name a folder."
+        f"{NAME} is not in the cache at {client.home / 'hub'}, and asking the Hub is switched off; allow it, or name "
+        f"a folder."
     )
     client.token = server.token
     assert "cannot be reached" in client("checkpoint", "push", carded, NAME).said
@@ -835,9 +835,8 @@ def test_a_file_shorter_than_announced_is_thrown_away(server, client, carded):
         return True
 
     server.faults.append(short)
-    assert client("checkpoint", "pull", NAME).said == (
-        f"A file of {NAME} arrived incomplete and was thrown away; try again."
-    )
+    found = client("checkpoint", "pull", NAME).said
+    assert f"failed to do what was asked for {NAME} (Consistency check failed" in found
     assert weights_of(client.home) == []
 
 
@@ -879,10 +878,7 @@ def test_uploading_needs_a_token_and_the_right_to(server, client, carded):
         f"or log in with “hf auth login”."
     )
     client.token = "hf_reads_only"
-    assert (
-        f"refuses {NAME} to this token (HTTP 401)"
-        in client("checkpoint", "push", carded, NAME).said
-    )
+    assert "answered HTTP 401" in client("checkpoint", "push", carded, NAME).said
     assert server.repositories == {}
 
 

@@ -22,7 +22,6 @@ from xformer.serve.limits import (
     COMPUTING,
     MOST_OF_ONE,
     MOST_RUNS,
-    SHARE,
     Guard,
     Places,
     Turns,
@@ -293,95 +292,38 @@ def test_long_computations_take_turns_in_the_order_in_which_they_came():
         pause()
 
 
-class Running:
-    """Runs on a few places, a tenth of a second at a time, by a clock of their own."""
-
-    def __init__(self, **limits):
-        self.now = 0  # tenths of a second
-        self.runs = []
-        self.places = Places(clock=lambda: self.now / 10, **limits)
-
-    def join(self, address):
-        run = self.places.join(address)
-        self.runs.append(run)
-        return run
-
-    def go(self, until):
-        """Run until that is true."""
-        while not until():
-            self.now += 1
-            assert self.now < 10_000, "somebody waits for ever"
-            for run in self.runs:
-                self.places.keeps(run)
-
-    def waited(self, run):
-        before = self.now
-        self.go(lambda: run.since is not None)
-        return (self.now - before) / 10
-
-
-def test_one_visitor_behind_ten_runs_of_another_comes_on_within_one_share():
-    running = Running()
-    for _ in range(10):
-        running.join("10.0.0.1")
-    running.go(lambda: running.now >= 15)
-    honest = running.join("10.0.0.2")
-    assert running.places.before(honest) == 8
-    assert running.waited(honest) <= SHARE
-    later = running.now
-    running.go(lambda: running.now >= later + 300)
-    assert running.places.seconds(honest) == pytest.approx(30), (
-        "it keeps one of the two places"
-    )
-
-
-def test_runs_of_one_address_take_turns_in_the_order_in_which_they_came():
-    running = Running()
-    runs = [running.join("10.0.0.1") for _ in range(6)]
-    assert [running.places.before(run) for run in runs] == [None, None, 0, 1, 2, 3]
-    assert running.waited(runs[5]) == pytest.approx(2 * SHARE, abs=0.5)
-    running.go(lambda: running.now >= 1_200)
-    assert [running.places.seconds(run) for run in runs] == pytest.approx(
-        [40] * 6, abs=SHARE + 1
-    )
-
-
-def test_whoever_asks_again_and_again_is_not_ahead_of_those_who_wait():
-    running = Running(places=1)
-    first = running.join("10.0.0.1")
-    honest = running.join("10.0.0.2")
-    for _ in range(20):
-        running.join("10.0.0.3")
-    running.places.leave(first)
-    assert running.places.before(honest) is None
+def test_runs_have_places_in_the_order_in_which_they_came():
+    places = Places()
+    runs = [places.join("10.0.0.1") for _ in range(4)]
+    assert [places.before(run) for run in runs] == [None, None, 0, 1]
+    assert [places.wait(run, 0) for run in runs] == [True, True, False, False]
+    places.leave(runs[0])
+    assert [places.before(run) for run in runs[1:]] == [None, None, 0]
+    places.leave(runs[0])
+    places.leave(runs[3])  # from the line
+    later = places.join("10.0.0.2")
+    assert places.before(later) == 0 and not places.wait(later, 0)
+    waits = threading.Thread(target=places.wait, args=(later, 60))
+    waits.start()
+    places.leave(runs[1])
+    waits.join(30)
+    assert not waits.is_alive() and places.before(later) is None
 
 
 def test_what_would_be_too_many_runs_of_one_address_or_of_all_is_refused():
-    running = Running()
-    runs = [running.join("10.0.0.1") for _ in range(MOST_OF_ONE)]
+    places = Places()
+    runs = [places.join("10.0.0.1") for _ in range(MOST_OF_ONE)]
     with pytest.raises(
         UserError,
         match=f"^{MOST_OF_ONE} runs train or wait already; try again in a minute.$",
     ):
-        running.join("10.0.0.1")
+        places.join("10.0.0.1")
     for number in range(MOST_RUNS - MOST_OF_ONE):
-        running.join(f"10.0.1.{number}")
+        places.join(f"10.0.1.{number}")
     with pytest.raises(UserError, match=f"^{MOST_RUNS} runs train or wait already"):
-        running.join("10.0.0.2")
-    running.places.leave(runs[-1])
-    running.join("10.0.0.2")
-
-
-def test_a_run_that_leaves_gives_its_place_away():
-    running = Running(places=1)
-    first = running.join("a")
-    second = running.join("b")
-    assert first.turn.is_set() and not second.turn.is_set()
-    running.places.leave(first)
-    assert second.turn.is_set() and running.places.before(second) is None
-    running.places.leave(second)
-    running.places.leave(second)
-    assert running.join("c").turn.is_set()
+        places.join("10.0.0.2")
+    places.leave(runs[-1])
+    places.join("10.0.0.2")
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "1e3", "10001", ""])

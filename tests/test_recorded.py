@@ -139,29 +139,32 @@ def test_a_run_that_diverges_leaves_its_history(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda stored: stored.pop("loss"), "'loss' is missing"),
+        (lambda stored: stored.pop("loss"), "0.loss is {"),
         (lambda stored: stored["loss"].pop(), "its columns are of unequal length"),
         (
             lambda stored: stored["loss"].__setitem__(0, None),
-            "None is no finite number",
+            "0.loss.0 is None: Input should be a valid number",
         ),
         (lambda stored: stored["scores"][0].pop("step"), "'step' is missing"),
         (
             lambda stored: stored["step"].__setitem__(0, float("inf")),
-            "inf is no whole number of at least 0",
+            "0.step.0 is inf: Input should be a finite number",
         ),
-        (lambda stored: stored["seen"].__setitem__(0, [3]), "[3] is no whole number"),
+        (
+            lambda stored: stored["seen"].__setitem__(0, [3]),
+            "0.seen.0 is [3]: Input should be a valid integer",
+        ),
         (
             lambda stored: stored["scores"][0].update(step=1e400),
-            "inf is no whole number",
+            "0.scores.0.step is inf: Input should be a finite number",
         ),
         (
             lambda stored: stored["scores"][0].update(bleu=float("inf")),
-            "inf is no finite number",
+            "0.scores.0.values.bleu is inf: Input should be a finite number",
         ),
         (
             lambda stored: stored["scores"][0].update(bleu=[1]),
-            "[1] is no finite number",
+            "0.scores.0.values.bleu is [1]: Input should be a valid number",
         ),
     ],
 )
@@ -384,11 +387,11 @@ def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
             lambda one: Moments(
                 (Moment(float("inf"), 0.0, 0, 0.0),), one.courses, one.errors
             ),
-            "inf is no whole number",
+            "0.step is inf: Input should be a finite number",
         ),
         (
             lambda one: Moments((Moment([1], 0.0, 0, 0.0),), one.courses, one.errors),
-            "[1] is no whole number",
+            "0.step is [1]: Input should be a valid integer",
         ),
     ],
 )

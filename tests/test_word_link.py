@@ -6,10 +6,10 @@ import html
 import json
 import re
 
-import gradio as gr
 import numpy as np
 import pytest
 
+from tests.pages import laid_out
 from xformer.figures import word_link as figures
 from xformer.figures.locked_word import Lock
 from xformer.parts.word_link import part as tab
@@ -179,16 +179,28 @@ def test_a_word_is_found_again_in_another_pass(running, trace, learned_pairs):
     assert figures.moved(place(trace, "eats"), trace, shorter) is None
 
 
+@pytest.fixture(scope="module")
+def draw(running):
+    """Draw the part as a listener of its page does."""
+    pictures = laid_out(running).pictures[tab.ID]
+
+    def draw(language=ENGLISH, made=None, **values):
+        return Ask.always(running, language).answer(
+            pictures.draw,
+            **{"made": {} if made is None else made, "translation": None, **values},
+        )
+
+    return draw
+
+
 def lock_of(trace, asks, seen):
     return f"en{place(trace, asks)[1]}-en{place(trace, seen)[1]}"
 
 
 def test_the_part_shows_both_ways_of_two_english_words_and_each_cell_opens_its_head(
-    running, trace
+    draw, trace
 ):
-    answer = Ask.always(running, ENGLISH).answer(
-        tab.draw, trace=trace, lock=lock_of(trace, "bread", "dog")
-    )
+    answer = draw(trace=trace, lock=lock_of(trace, "bread", "dog"))
     assert answer["asks"]["value"] == f"en{place(trace, 'bread')[1]}"
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", answer["shares"])
     assert (
@@ -217,42 +229,39 @@ def test_the_part_shows_both_ways_of_two_english_words_and_each_cell_opens_its_h
 
 
 def test_what_is_put_in_a_words_place_stays_when_the_same_pair_is_drawn_again(
-    running, trace
+    running, draw, trace
 ):
-    ask = Ask.always(running, ENGLISH)
+    made = {}
     lock = lock_of(trace, "bread", "dog")
-    asked = {"trace": trace, "lock": lock}
-    first = ask.answer(tab.draw, **asked)
-    again = ask.answer(tab.draw, **asked, drawn=first["drawn"])
+    asked = {"trace": trace, "lock": lock, "made": made}
+    first = draw(**asked)
+    again = draw(**asked)
     assert (
         first["result"] is None
         and not {"shares", "result"} & {*again}
         and again["asks"] == first["asks"]
     )
-    assert again["problem"] == gr.skip()  # and so does what was said of it
-    replaced = ask.answer(tab.replace, **asked, other="cat", translation=None)
-    assert "shares" not in ask.answer(tab.draw, **asked, drawn=replaced["drawn"])
+    replaced = draw(**asked, other="cat", action=tab.replace)
+    assert {"shares", "result"} <= {*replaced}
+    assert not {"shares", "result"} & {*draw(**asked)}
+    left_out = draw(**asked, other="", action=tab.leave_out)
+    assert "result" in left_out and "shares" not in left_out
     for other in (
         {"trace": running.explain(trace.text), "lock": lock},
         {"trace": trace, "lock": "en1-en2"},
     ):
-        assert {"shares", "result"} <= {
-            *ask.answer(tab.draw, **other, drawn=first["drawn"])
-        }
-    assert (
-        ask.answer(tab.draw, trace=None, lock="", drawn=first["drawn"])["drawn"] is None
-    )
+        assert {"shares", "result"} <= {*draw(**other, made=made)}
+    gone = draw(trace=None, lock="", made=made)
+    assert gone["shares"] is None and gone["result"] is None
 
 
-def test_without_two_words_the_part_asks_for_them(running, trace):
+def test_without_two_words_the_part_asks_for_them(running, draw, trace):
     ask = Ask.always(running, SPANISH)
     for lock in ("", "en1", "-es2"):
-        assert (
-            "Elige aquí dos palabras"
-            in ask.answer(tab.draw, trace=trace, lock=lock)["shares"]
-        )
-    assert ask.answer(tab.draw, trace=None, lock="")["shares"] is None
-    assert ask.answer(tab.draw, trace=trace, lock="en88-en99")["asks"]["value"] is None
+        said = draw(SPANISH, trace=trace, lock=lock)["shares"]
+        assert "Elige aquí dos palabras" in said
+    assert draw(trace=None, lock="")["shares"] is None
+    assert draw(trace=trace, lock="en88-en99")["asks"]["value"] is None
     assert ask.answer(tab.choose, asks="en3", seen="es2")["lock"] == "en3-es2"
     assert ask.answer(tab.choose, asks=None, seen="es2")["lock"] == "-es2"
 
@@ -326,9 +335,7 @@ def test_the_other_word_is_asked_for(running, trace):
     assert "No other word is there" in answer["problem"]
 
 
-def test_a_model_without_the_stack_says_so(running, trace):
+def test_a_model_without_the_stack_says_so(draw, trace):
     none = dataclasses.replace(trace, encoder_self=trace.encoder_self[:0])
-    answer = Ask.always(running, ENGLISH).answer(
-        tab.draw, trace=none, lock=lock_of(trace, "bread", "dog")
-    )
+    answer = draw(trace=none, lock=lock_of(trace, "bread", "dog"))
     assert "are not together in any stack of this model" in answer["shares"]

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, named, unreadable
+from tests.pages import laid_out
 from tests.test_forming import VALUES
 from xformer.figures.generation import label
 from xformer.parts.forming import part as forming
@@ -30,8 +31,10 @@ def compared(models):
 
 
 def moment(models, number, **values):
+    pictures = laid_out(models).pictures[forming.ID]
     return Ask.always(models, ENGLISH).answer(
-        forming.draw,
+        pictures.draw,
+        made={},
         **{**VALUES, "form_model": "pre-norm", "form_moment": number, **values},
     )
 

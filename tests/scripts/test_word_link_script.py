@@ -14,17 +14,13 @@ def part(bench, models, traced):
     where one is given."""
     asked = {"trace": traced("The dog eats the bread."), "lock": "en2-en1"}
 
-    def mount(handler=word_link.draw, **how):
-        more = (
-            {"other": "cat", "translation": None}
-            if handler is word_link.replace
-            else {}
-        )
-        return bench.mount(
-            "word-links",
-            handler(models.default, ENGLISH, **asked, **more)["shares"],
-            **how,
-        )
+    def mount(handler=None, **how):
+        if handler is None:
+            value = word_link.shares(models.default, ENGLISH, **asked)
+        else:
+            more = {"other": "cat", "translation": None}
+            value = handler(models.default, ENGLISH, **asked, **more)["shares"]
+        return bench.mount("word-links", value, **how)
 
     return mount
 

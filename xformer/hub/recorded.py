@@ -4,8 +4,9 @@ numbers, and moments with their maps. No torch."""
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -15,28 +16,20 @@ from xformer.results import (
     SIDES,
     STACKS,
     Course,
-    DevScores,
     History,
     Moment,
     Moments,
     UserError,
+    misfit,
+    refusing,
 )
 
 HISTORY = "history.json"
 MOMENTS = "moments.safetensors"
-COLUMNS = (
-    "step",
-    "seconds",
-    "seen",
-    "loss",
-    "learning_rate",
-    "gradient_norm",
-    "largest_norm",
-    "per_second",
-)
-WHOLE = ("step", "seen")  # columns of whole numbers
+COLUMNS = [one.name for one in fields(History) if one.name != "scores"]
 MOST_BYTES = 1 << 24
 MOST_SHAPE = 64  # layers, and heads of a layer
+T = TypeVar("T")
 
 
 def read_history(folder: Path) -> History | None:
@@ -47,28 +40,29 @@ def read_history(folder: Path) -> History | None:
         return None
     with _reading(path, "is no history"):
         stored = json.loads(path.read_text(encoding="utf-8"))
-        columns = {
-            name: tuple(
-                (_whole if name in WHOLE else _finite)(value) for value in stored[name]
-            )
-            for name in COLUMNS
-        }
-        if len({len(column) for column in columns.values()}) != 1:
+        stored["scores"] = [_score(line) for line in stored["scores"]]
+        (history,) = _read(tuple[History, ...], [stored])
+        if len({len(getattr(history, name)) for name in COLUMNS}) != 1:
             raise ValueError("its columns are of unequal length")
-        scores = tuple(
-            DevScores(
-                _whole(line["step"]),
-                _finite(line["seconds"]),
-                _whole(line["seen"]),
-                {
-                    name: _finite(value)
-                    for name, value in line.items()
-                    if name not in ("step", "seconds", "seen")
-                },
-            )
-            for line in stored["scores"]
-        )
-        return History(**columns, scores=scores)
+        return history
+
+
+def _score(line: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `DevScores`, of which a file has the values beside the rest."""
+    when = {name: line.pop(name) for name in ("step", "seconds", "seen")}
+    return {**when, "values": line}
+
+
+def _read(kind: type[T], stored: Any) -> T:
+    """Read records of this type. Raises UserError."""
+    # a quarter of a second, which programs that read none need not wait
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    numbers = ConfigDict(
+        extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
+    )
+    with refusing(ValidationError, misfit):
+        return TypeAdapter(kind, config=numbers).validate_python(stored)
 
 
 def moments_bytes(recorded: Moments) -> bytes:
@@ -104,19 +98,16 @@ def read_moments(folder: Path) -> Moments | None:
         with safe_open(path, "np") as file:
             about = json.loads((file.metadata() or {})["about"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        moments = tuple(
-            Moment(
-                _whole(moment["step"]),
-                _finite(moment["seconds"]),
-                _whole(moment["seen"]),
-                _finite(moment["done"]),
-            )
-            for moment in about["moments"]
+        moments = _read(tuple[Moment, ...], about["moments"])
+        courses = _read(
+            tuple[Course, ...],
+            [
+                {**course, "maps": _maps(number, arrays)}
+                for number, course in enumerate(about["courses"])
+            ],
         )
-        courses = tuple(
-            _course(number, course, arrays, len(moments))
-            for number, course in enumerate(about["courses"])
-        )
+        for number, course in enumerate(courses, 1):
+            _check(f"sentence {number}", course, len(moments))
         errors = arrays.get("errors", np.zeros((len(moments), 2, 0, 0), np.float32))
         if not moments or not courses:
             raise ValueError("it holds no moment")
@@ -171,7 +162,7 @@ def _reading(path: Path, fault: str) -> Iterator[None]:
         reason = (
             f"{error.args[0]!r} is missing"
             if isinstance(error, KeyError)
-            else str(error).splitlines()[0][:200]
+            else str(error).splitlines()[0][:200].rstrip(".")
         )
         raise UserError(
             f"The file {path} {fault} of a training run ({reason}); train the model again, or remove the "
@@ -179,28 +170,20 @@ def _reading(path: Path, fault: str) -> Iterator[None]:
         ) from error
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    """Return a list of texts, or raise ValueError."""
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"{str(value)[:40]!r} is no list of texts")
-    return tuple(value)
-
-
-def _course(
-    number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], moments: int
-) -> Course:
-    source, target, predicted, translations = (
-        _texts(stored[name])
-        for name in ("source", "target", "predicted", "translations")
-    )
-    maps = {
+def _maps(number: int, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {
         stack: arrays[f"{stack}.{number}"]
         for stack in STACKS
         if f"{stack}.{number}" in arrays
     }
-    for stack, array in maps.items():
+
+
+def _check(name: str, course: Course, moments: int) -> None:
+    """Raise ValueError for a course whose parts do not fit one another."""
+    for stack, array in course.maps.items():
         asks, seen = (
-            len({"source": source, "target": target}[side]) for side in SIDES[stack]
+            len({"source": course.source, "target": course.target}[side])
+            for side in SIDES[stack]
         )
         if (
             array.ndim != 5
@@ -208,43 +191,13 @@ def _course(
             or array.shape[::4] != (moments, seen)
             or array.shape[3] != asks
         ):
-            raise ValueError(f"the maps of sentence {number + 1} do not fit its pieces")
+            raise ValueError(f"the maps of {name} do not fit its pieces")
         if not (0 < array.shape[1] <= MOST_SHAPE and 0 < array.shape[2] <= MOST_SHAPE):
             raise ValueError(
-                f"the maps of sentence {number + 1} have {array.shape[1]} layers and {array.shape[2]} "
+                f"the maps of {name} have {array.shape[1]} layers and {array.shape[2]} "
                 f"heads; each must be from 1 to {MOST_SHAPE}"
             )
-    if len(translations) != moments or len(predicted) != len(target):
-        raise ValueError(f"sentence {number + 1} has another number of moments")
-    return Course(
-        str(stored["english"]),
-        str(stored["reference"]),
-        source,
-        target,
-        predicted,
-        translations,
-        maps,
-    )
-
-
-def _finite(value: Any) -> Any:
-    """Return a number, or raise ValueError if it is not finite and below 1e300, as a
-    plot needs it."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not -1e300 < value < 1e300
+    if len(course.translations) != moments or len(course.predicted) != len(
+        course.target
     ):
-        raise ValueError(f"{str(value)[:40]} is no finite number")
-    return value
-
-
-def _whole(value: Any) -> int:
-    """Return a whole number of at least 0, or raise ValueError."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or not 0 <= value < 1 << 53
-    ):
-        raise ValueError(f"{str(value)[:40]} is no whole number of at least 0")
-    return value
+        raise ValueError(f"{name} has another number of moments")

@@ -24,7 +24,7 @@ from huggingface_hub import (
     hf_hub_download,
     try_to_load_from_cache,
 )
-from huggingface_hub.hf_api import ModelInfo, RepoSibling
+from huggingface_hub.hf_api import ModelInfo
 from huggingface_hub.utils import logging, tqdm, validate_repo_id
 from huggingface_hub.utils.sha import git_hash
 from safetensors import SafetensorError
@@ -178,7 +178,7 @@ def _fetch(
 ) -> Path:
     if foreign:
         name = _with_safe_weights(name, access)
-    with _plainly(name, access.token):
+    with _plainly(name):
         info = HfApi(token=access.token).model_info(
             name.repository,
             revision=name.revision,
@@ -211,7 +211,10 @@ def _fetch(
                     tqdm_class=bar,
                 )
             )
-            _check_download(name, path, offered[file])
+        for file in damaged(path.parent):
+            (path.parent / file).resolve().unlink()
+            (path.parent / file).unlink()
+            raise UserError(Message.of("hub_error_damaged", file=file, name=str(name)))
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
             reference.parent.mkdir(parents=True, exist_ok=True)
@@ -222,7 +225,7 @@ def _fetch(
 def _with_safe_weights(name: RepositoryName, access: Access) -> RepositoryName:
     """The revision asked for if it has model.safetensors, else the Hub's own proposal
     of one, pinned to its commit."""
-    with _plainly(name, access.token):
+    with _plainly(name):
         api = HfApi(token=access.token)
 
         def there(revision: str) -> ModelInfo | None:
@@ -351,7 +354,7 @@ def push(
         )
     card.check(folder)
     name = _target(repository, token)
-    with _plainly(name, token):
+    with _plainly(name):
         api = HfApi(token=token)
         api.create_repo(name.repository, private=private, exist_ok=True)
         if branch:
@@ -431,35 +434,16 @@ def damaged(folder: Path) -> Iterator[str]:
     """Yield the files of a checkpoint in the Hub's cache that differ from the files
     that the Hub sent.
 
-    The cache names each file by its digest; outside the cache there is no digest to
-    compare with.
+    The cache names each file by its digest: SHA-256 (64 digits), or git's SHA-1 of a
+    blob. Outside the cache there is no digest to compare with.
     """
-    for file in checkpoint.ALL_FILES:
+    for file in (*checkpoint.ALL_FILES, *imported.FILES):
         path = (folder / file).resolve()
-        if (
-            path.is_file()
-            and path.parent.name == "blobs"
-            and _digest(path, path.name) != path.name
-        ):
-            yield file
-
-
-def _digest(path: Path, like: str) -> str:
-    """Return the digest of a file, of the same kind as `like`: SHA-256 (64 digits), or
-    git's SHA-1 of a blob."""
-    return checkpoint.digest(path) if len(like) == 64 else git_hash(path.read_bytes())
-
-
-def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None:
-    """Raise UserError, and remove the file from the cache, if it is not the one that
-    the Hub announced."""
-    wanted = file.lfs.sha256 if file.lfs else file.blob_id
-    if wanted and _digest(path, wanted) != wanted:
-        path.resolve().unlink()
-        path.unlink(missing_ok=True)
-        raise UserError(
-            Message.of("hub_error_damaged", file=file.rfilename, name=str(name))
-        )
+        if path.is_file() and path.parent.name == "blobs":
+            is_large = len(path.name) == 64
+            found = checkpoint.digest(path) if is_large else git_hash(path.read_bytes())
+            if found != path.name:
+                yield file
 
 
 def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
@@ -492,14 +476,14 @@ def _check_sizes(name: RepositoryName, sizes: Mapping[str, int], most: float) ->
 
 
 @contextmanager
-def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
+def _plainly(name: RepositoryName) -> Iterator[None]:
     """Turn any error of the Hub's client into a UserError, give it PATIENCE, and
-    silence its warnings. token: as it was given."""
+    silence its warnings."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     # errors are of the client, of its storage back end, or of a server that is no Hub
     try:
-        with refusing(Exception, lambda error: _sentence(name, error, token)):
+        with refusing(Exception, lambda error: _sentence(name, error)):
             # not a program's own, with a patience of its own
             if (session := get_session()).timeout.read is None:
                 session.timeout = PATIENCE
@@ -508,9 +492,7 @@ def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
         logging.set_verbosity(verbosity)
 
 
-def _sentence(
-    name: RepositoryName, error: BaseException, token: str | None = None
-) -> Message:
+def _sentence(name: RepositoryName, error: BaseException) -> Message:
     """Say what went wrong between this program and the Hub, and what to do."""
     if (
         isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError))
@@ -530,27 +512,14 @@ def _sentence(
         "reason": next(iter(str(error).splitlines()), "") or type(error).__name__,
     }
     for kind, key in (
-        (errors.OfflineModeIsEnabled, "hub_error_offline"),
+        (errors.OfflineModeIsEnabled, "hub_error_not_cached"),
         (errors.GatedRepoError, "hub_error_gated"),
-        (
-            errors.RepositoryNotFoundError,
-            "hub_error_forbidden" if token or get_token() else "hub_error_unseen",
-        ),
+        (errors.RepositoryNotFoundError, "hub_error_unseen"),
         (errors.RevisionNotFoundError, "hub_error_no_revision"),
-        (
-            errors.HfHubHTTPError,
-            "hub_error_token" if status in (401, 403) else "hub_error_status",
-        ),
+        (errors.HfHubHTTPError, "hub_error_status"),
         (errors.HTTPError, "hub_error_unreachable"),
+        (BaseException, "hub_error_failed"),
     ):
         if isinstance(error, kind):
             return Message.of(key, **about)
-    if isinstance(error, OSError) and "Consistency check failed" in str(error):
-        return Message.of("hub_error_incomplete", **about)
-    if isinstance(error, OSError) and error.strerror:
-        return Message.of(
-            "hub_error_file",
-            file=error.filename or constants.HF_HUB_CACHE,
-            reason=error.strerror,
-        )
-    return Message.of("hub_error_failed", **about)
+    raise error

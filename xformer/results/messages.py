@@ -11,7 +11,7 @@ from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
-__all__ = ["Message", "UserError", "refusing", "unread"]
+__all__ = ["Message", "UserError", "misfit", "refusing", "unread"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,14 @@ def refusing(
     except kinds as error:
         said = say(error) if callable(say) else say
         raise (said if isinstance(said, ValueError) else UserError(said)) from error
+
+
+def misfit(error: Any, of: str = "", inside: int = 0) -> str:
+    """Say the first of pydantic's errors in a sentence. of: whose value it is about;
+    inside: how much of its place is left out."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"][inside:])) or "What is sent"
+    return f"{place}{of} is {repr(first['input'])[:40]}: {first['msg']}."
 
 
 def unread(path: Path, most: int) -> str:

@@ -21,9 +21,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import NotRequired, TypedDict
 
 from xformer.pieces import EOS
-from xformer.results import GREEDY, SIDES, STACKS, ModelInfo, Options, UserError
+from xformer.results import GREEDY, SIDES, STACKS, ModelInfo, Options, UserError, misfit
 from xformer.results.questions import Question
 from xformer.serve import wire
 from xformer.serve.connections import patient
@@ -55,11 +56,7 @@ PATIENCE = 20.0
 
 
 def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-    return JSONResponse(
-        {"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422
-    )
+    return JSONResponse({"error": misfit(error, inside=1)}, 422)
 
 
 REFUSALS: dict[Any, Any] = {  # what is answered to each kind of error
@@ -226,6 +223,58 @@ class Reviews(BaseModel, extra="forbid", strict=True):
     texts: list[str]
 
 
+class Piece(TypedDict):
+    """A piece that might have stood at a step."""
+
+    piece: str
+    log_prob: float
+
+
+class Hypothesis(TypedDict):
+    """One translation: its score is the sum of log_probs / length^alpha."""
+
+    text: str
+    score: float
+    pieces: list[str]
+    log_probs: list[float]
+
+
+class Translated(Hypothesis):
+    """The best translation, and the others; by step, the likeliest pieces."""
+
+    alternatives: list[list[Piece]]
+    n_best: list[Hypothesis]
+    warnings: list[str]
+    quality: NotRequired[tuple[float, float] | None]
+
+
+Map = list[list[list[list[float]]]]  # by layer, head, query and key
+
+
+class Explanation(TypedDict):
+    """The pieces of both sides, and the attention of each stack."""
+
+    source: list[str]
+    target: list[str]
+    predicted: list[str]
+    log_probs: list[float]
+    encoder_self: Map
+    decoder_self: Map
+    cross: Map
+
+
+class Classified(TypedDict):
+    """The label of a review, the weights of its pieces, and how many were cut out."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    pieces: list[str]
+    weights: list[float]
+    cut: int
+    warnings: list[str]
+
+
 def _told_again(began: float, checked: asyncio.Task[None]) -> bool:
     """Whether a health check is under way here, or began so lately that it is told
     again."""
@@ -242,7 +291,11 @@ async def health() -> dict[str, str]:
     return {"status": "ok", "version": wire.VERSION}
 
 
-@api.post("/translate", summary="Translate an English text to Spanish")
+@api.post(
+    "/translate",
+    summary="Translate an English text to Spanish",
+    response_model=Translated,
+)
 def translate(asked: Asked) -> dict[str, Any]:
     if asked.n_best > asked.beam:
         raise UserError(
@@ -275,6 +328,7 @@ def _check_maps(info: ModelInfo, source: int, target: int) -> None:
 @api.post(
     "/explain",
     summary="The attention maps of a translation, (layers, heads, queries, keys)",
+    response_model=Explanation,
 )
 def explain(asked: Explained) -> dict[str, Any]:
     service = _service("translation")
@@ -302,7 +356,11 @@ def explain(asked: Explained) -> dict[str, Any]:
     }
 
 
-@api.post("/classify", summary="Classify English film reviews")
+@api.post(
+    "/classify",
+    summary="Classify English film reviews",
+    response_model=list[Classified],
+)
 def classify(asked: Reviews) -> list[dict[str, Any]]:
     _limit("classify", {"texts": asked.texts})
     return [one.to_json() for one in _service("reviews").classify(asked.texts)]
@@ -339,7 +397,8 @@ async def call(
 def _answer(service: str, name: str, body: bytes) -> str:
     found = getattr(_service(service), name)
     if callable(found):
-        arguments = wire.check_arguments(vars(OPEN[service])[name], wire.loads(body))
+        arguments = wire.loads(body)
+        wire.check(vars(OPEN[service])[name], arguments)
         _limit(name, arguments)
         found = found(**arguments)
     if (size := wire.weight(found)) > MOST_ANSWERED:

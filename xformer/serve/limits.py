@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -26,12 +26,10 @@ AT_WORK = 2
 COMPUTING = 8  # threads of requests that compute, rather than wait, at the same time
 LOOK = 0.5  # seconds between two checks that the client is still there
 PLACES = 2  # training runs at the same time
-SHARE = 4.0  # seconds after which a run gives its place to a waiting one
 # runs that have a place or wait for one; each holds a thread, and 15 MB once it has
 # begun
 MOST_RUNS = 32
 MOST_OF_ONE = 24  # of them, of one address, behind which a class may sit
-Visitor = tuple[str, str]  # an address, and a session of that address
 
 
 def most_people() -> int:
@@ -134,8 +132,7 @@ class Guard:
 
     people: most requests inside at once. seconds: the most that each may take. asker:
     called in the thread of a request, returns a function that tells whether its client
-    is still there. visitor: called in the same thread, returns the client's address and
-    session.
+    is still there. visitor: called in the same thread, returns the client's address.
     """
 
     def __init__(
@@ -143,7 +140,7 @@ class Guard:
         people: int = MOST_PEOPLE,
         seconds: float | None = None,
         asker: Callable[[], Callable[[], bool]] = lambda: lambda: True,
-        visitor: Callable[[], Visitor] = lambda: ("", ""),
+        visitor: Callable[[], str] = str,
     ) -> None:
         self.people = people
         self.seconds = seconds
@@ -229,96 +226,47 @@ class Guard:
 
 @dataclass(eq=False)
 class Run:
-    """A training run of a visitor: on one of the `Places`, or in line for one."""
+    """A training run of a visitor's address, which has a place or waits for one."""
 
     address: str
-    used: float = 0.0  # seconds on a place in earlier turns
-    since: float | None = None  # when the present turn began; None in the line
-    # set while it has a place
-    turn: threading.Event = field(default_factory=threading.Event)
 
 
 class Places:
-    """A few places for many training runs, which take turns of SHARE seconds.
+    """A few places for training runs, in the order in which they came."""
 
-    The next turn goes to the first in line whose address has no place, else to the
-    first. So one address with many runs does not keep out another.
-    """
-
-    def __init__(
-        self,
-        places: int = PLACES,
-        share: float = SHARE,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, places: int = PLACES) -> None:
         self.places = places
-        self.share = share
-        self.clock = clock
-        self._lock = threading.Lock()
-        self._placed: list[Run] = []
-        self._line: list[Run] = []
+        self._changed = threading.Condition()
+        self._runs: list[Run] = []  # the first have a place
 
     def join(self, address: str) -> Run:
         """Take a place, or stand in line for one. Raises UserError if there are
         MOST_RUNS runs, or MOST_OF_ONE of this address."""
-        with self._lock:
-            runs = [*self._placed, *self._line]
-            of_address = sum(run.address == address for run in runs)
-            if len(runs) >= MOST_RUNS or of_address >= MOST_OF_ONE:
-                raise UserError(Message.of("live_error_full", runs=len(runs)))
+        with self._changed:
+            of_address = sum(run.address == address for run in self._runs)
+            if len(self._runs) >= MOST_RUNS or of_address >= MOST_OF_ONE:
+                raise UserError(Message.of("live_error_full", runs=len(self._runs)))
             run = Run(address)
-            self._line.append(run)
-            self._fill()
+            self._runs.append(run)
             return run
-
-    def keeps(self, run: Run) -> None:
-        """Give the place of a run to a waiting one if its turn is over; it stands in
-        line again."""
-        with self._lock:
-            if (
-                run.since is not None
-                and self._line
-                and self.clock() - run.since >= self.share
-            ):
-                self._leave(run)
-                self._line.append(run)
-                self._fill()
 
     def leave(self, run: Run) -> None:
         """End a run, wherever it is."""
-        with self._lock:
-            if run in self._placed:
-                self._leave(run)
-            elif run in self._line:
-                self._line.remove(run)
-            self._fill()
+        with self._changed:
+            if run in self._runs:
+                self._runs.remove(run)
+            self._changed.notify_all()
 
-    def seconds(self, run: Run) -> float:
-        """Return the seconds that a run has had a place so far."""
-        since = run.since
-        return run.used + (0.0 if since is None else self.clock() - since)
+    def wait(self, run: Run, seconds: float) -> bool:
+        """Wait for a place, this long at most. Return whether the run has one."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: run in self._runs[: self.places], seconds
+            )
 
     def before(self, run: Run) -> int | None:
         """Return how many runs stand in line before this one; None if it has a
         place."""
-        with self._lock:
-            return self._line.index(run) if run in self._line else None
-
-    def _fill(self) -> None:
-        """Give the free places to waiting runs."""
-        while len(self._placed) < self.places and self._line:
-            placed = {run.address for run in self._placed}
-            run = next(
-                (one for one in self._line if one.address not in placed), self._line[0]
-            )
-            self._line.remove(run)
-            self._placed.append(run)
-            run.since = self.clock()
-            run.turn.set()
-
-    def _leave(self, run: Run) -> None:
-        """Take its place from a run."""
-        run.turn.clear()
-        run.used = self.seconds(run)
-        run.since = None
-        self._placed.remove(run)
+        with self._changed:
+            waiting = self._runs[self.places :]
+            return waiting.index(run) if run in waiting else None

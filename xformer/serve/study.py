@@ -55,7 +55,7 @@ class Study(protocol.StudyService):
         """clock: returns the time in seconds."""
         self.guard = Guard()
         self.clock = clock
-        self.places = Places(clock=clock)
+        self.places = Places()
 
     def gradients(
         self, layers: int, width: int, norm: str, seed: int = 0
@@ -102,27 +102,28 @@ class Study(protocol.StudyService):
         _check(settings)
         there = self.guard.asker()
         frames = Queue[LiveFrame | Exception | None](1)
-        mine = self.places.join(self.guard.visitor()[0])
-        read = resumed = self.clock()
+        mine = self.places.join(self.guard.visitor())
+        read = began = resumed = self.clock()
 
         def on(made: Made | None = None) -> str:
             """Wait until the run has a place; return why it must end, "" if it may go
             on. made: its progress."""
-            nonlocal resumed
+            nonlocal began, resumed
             now = self.clock()
             if made is not None and self.guard.inside:
                 halt.wait(min(LOOK, REST * (now - resumed)))
-            self.places.keeps(mine)
             while not (
-                mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD
+                self.places.wait(mine, LOOK)
+                or halt.is_set()
+                or self.clock() - read > UNREAD
             ):
                 pass
             resumed = self.clock()
+            if made is None:
+                began = resumed  # only now it has a place
             if resumed - read > UNREAD:
                 halt.set()
-            late = (
-                made is not None and self.places.seconds(mine) > protocol.LIVE_SECONDS
-            )
+            late = resumed - began > protocol.LIVE_SECONDS
             return "stopped" if halt.is_set() else "late" if late else ""
 
         def show(frame: LiveFrame | Exception | None) -> None:
@@ -138,9 +139,7 @@ class Study(protocol.StudyService):
                 from xformer.training import live
 
                 use_threads(1)
-                for frame in live.train(
-                    settings, on, lambda: self.places.seconds(mine)
-                ):
+                for frame in live.train(settings, on, self.clock):
                     show(frame)
             except Exception as error:  # it is raised where the frames are read
                 show(error)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -144,7 +145,7 @@ class Service(ModelService[Translator], TranslationService):
     def history(self) -> History | None:
         return recorded.read_history(self.folder)
 
-    @property
+    @cached_property
     def moments(self) -> Moments | None:
         return recorded.read_moments(self.folder)
 

@@ -10,18 +10,18 @@ other, as it would with pickles.
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import signature
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError, with_config
+from typing_extensions import NotRequired, TypedDict
 
 from xformer import results
-from xformer.results import UserError, refusing
-from xformer.results.questions import Question
+from xformer.results import misfit, refusing
 
 RECORDS: dict[str, type] = {
     name: kind
@@ -31,14 +31,6 @@ RECORDS: dict[str, type] = {
 SEQUENCES: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}
 NUMBERS = "biufc"  # kinds of numpy dtypes that are read
 LARGEST = 1 << 63  # whole numbers must be below, to fit a tensor
-_hints = cache(get_type_hints)
-KINDS = {
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    bool: "true or false",
-    NoneType: "null",
-}
 
 
 @cache
@@ -65,7 +57,19 @@ def loads(text: str | bytes) -> Any:
             "The message is not in the format of this version; use the same version on both sides."
         ),
     ):
-        return _unpacked(json.loads(text))
+        return _unpacked(json.loads(text, parse_int=_whole, parse_constant=_constant))
+
+
+def _whole(digits: str) -> int:
+    if abs(number := int(digits)) >= LARGEST:
+        raise ValueError(f"{digits} is too large")
+    return number
+
+
+def _constant(name: str) -> float:
+    if name == "NaN":
+        raise ValueError("NaN is no number")
+    return float(name)
 
 
 def _packed(value: Any) -> Any:
@@ -119,128 +123,38 @@ def _unpacked(value: Any) -> Any:
         return {_unpacked(key): _unpacked(one) for key, one in value["items"]}
     if kind in SEQUENCES:
         return SEQUENCES[kind](map(_unpacked, value["items"]))
-    return _record(
-        RECORDS[kind], {name: _unpacked(one) for name, one in value["fields"].items()}
-    )
-
-
-def _record(kind: type, values: dict[str, Any]) -> Any:
-    """Make a record. Raises UserError if a field is unknown or not of its annotated
-    type."""
-    names = _names(kind)
-    for name, value in values.items():
-        if name not in names:
-            raise UserError(
-                f"The record {kind.__name__} has no field {name[:40]!r}; it has {', '.join(names)}."
-            )
-        _check(f"field {name} of {kind.__name__}", value, _hints(kind)[name])
+    fields = {name: _unpacked(one) for name, one in value["fields"].items()}
+    check(RECORDS[kind], fields)
     with refusing(
-        ValueError, lambda error: f"The record {kind.__name__} is not valid: {error}."
+        ValueError, lambda error: f"The record {kind} is not valid: {error}."
     ):
-        return kind(**values)
-
-
-def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:
-    """Return the arguments for a method, by name. Raises UserError, about the first
-    argument that is unknown, missing or not of its annotated type."""
-    if not isinstance(given, dict):
-        raise UserError(
-            f"The arguments of {wanted.__name__} are {_short(given)}; they must be a record by name."
-        )
-    parameters = [
-        one
-        for one in signature(wanted).parameters.values()
-        if one.name not in ("self", "progress")
-    ]
-    names = [one.name for one in parameters]
-    for name, value in given.items():
-        if name not in names:
-            raise UserError(
-                f"There is no argument {_short(name)} of {wanted.__name__}; it takes "
-                f"{', '.join(names) or 'none'}."
-            )
-        _check(f"argument {name} of {wanted.__name__}", value, _hints(wanted)[name])
-    if lacking := [
-        one.name
-        for one in parameters
-        if one.default is one.empty and one.name not in given
-    ]:
-        raise UserError(
-            f"The call of {wanted.__name__} lacks the argument {lacking[0]}; give all of "
-            f"{', '.join(names)} that have no default."
-        )
-    return given
-
-
-def _check(what: str, value: Any, kind: Any) -> None:
-    fits, called = _type(kind)
-    if not fits(value):
-        raise UserError(f"The {what} is {_short(value)}; it must be {called}.")
-
-
-def _short(value: Any) -> str:
-    said = repr(value)
-    return said if len(said) <= 40 else f"{said[:40]}…"
+        return RECORDS[kind](**fields)
 
 
 @cache
-def _type(kind: Any) -> tuple[Callable[[Any], bool], str]:
-    """What tells whether a value fits an annotation, and what a sentence calls such
-    values; the fields of records were checked when they were made."""
-    origin = get_origin(kind)
-    if kind is Any:
-        return lambda value: True, "anything"
-    if kind in (int, float):
-        return (
-            lambda value: (
-                isinstance(value, int)
-                and not isinstance(value, bool)
-                and abs(value) < LARGEST
-                or kind is float
-                and isinstance(value, float)
-                and value == value
-            ),
-            KINDS[kind],
-        )
-    if origin in (None, Question):
-        names = [
-            name for name, one in RECORDS.items() if issubclass(one, origin or kind)
-        ]
-        called = KINDS.get(kind) or (
-            f"a record {' or '.join(names)}" if names else "an array"
-        )
-        return lambda value: isinstance(value, origin or kind), called
-    fits, named = zip(
-        *(_type(one) for one in get_args(kind) if one is not Ellipsis), strict=True
-    )
-    if origin in (Union, UnionType):
-        return lambda value: any(fit(value) for fit in fits), " or ".join(named)
-    if origin in (dict, Mapping):
-        return (
-            lambda value: (
-                isinstance(value, dict)
-                and all(fits[0](one) and fits[1](value[one]) for one in value)
-            ),
-            ("a record by name"),
-        )
-    if origin is tuple and Ellipsis not in get_args(kind):
-        return (
-            lambda value: (
-                isinstance(value, (list, tuple))
-                and len(value) == len(fits)
-                and all(fit(one) for fit, one in zip(fits, value, strict=True))
-            ),
-            (f"a list of {len(fits)} entries: {', '.join(named)}"),
-        )
-    kinds = (
-        (list, tuple)
-        if origin in (tuple, list, Sequence)
-        else (list, tuple, set, frozenset)
-    )
-    return (
-        lambda value: isinstance(value, kinds) and all(map(fits[0], value)),
-        f"a list, each entry {named[0]}",
-    )
+def _adapter(made: Callable[..., Any]) -> TypeAdapter[dict[str, Any]]:
+    """What reads the fields of a record, or the arguments of a method, by name."""
+    hints = get_type_hints(made)
+    fields = {
+        name: hints[name] if one.default is one.empty else NotRequired[hints[name]]
+        for name, one in signature(made).parameters.items()
+        if name not in ("self", "progress")
+    }
+    kind = TypedDict(made.__name__, fields)  # type: ignore[misc]
+    with_config(extra="forbid", strict=True, arbitrary_types_allowed=True)(kind)
+    return TypeAdapter(kind)
+
+
+def check(made: Callable[..., Any], given: Any) -> None:
+    """Raise UserError, about the first of the fields of a record, or of the arguments
+    for a method, by name, that is unknown, missing or not of its annotated type."""
+    with refusing(
+        ValidationError,
+        partial(misfit, of=f" of {made.__name__}"),
+    ):
+        for one in _adapter(made).validate_python(given).values():
+            if isinstance(one, Iterator):
+                tuple(one)  # pydantic reads an Iterable when it is gone through
 
 
 def weight(value: Any, counted: set[int] | None = None) -> int:

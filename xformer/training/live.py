@@ -195,8 +195,7 @@ def train(
     """Train, and yield what is to be seen about twice a second, and at the end.
 
     ended: called after each step, says why the run is to end: "stopped", "late"; "" to
-    go on. clock: tells the seconds of training, which may stand still while others
-    train.
+    go on. clock: tells the time in seconds.
     """
     examples = Examples(settings.task, settings.seed, settings.pairs)
     with Seeded(settings.seed):

@@ -11,8 +11,8 @@ answer, when the first is on the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature, signature
@@ -302,8 +302,14 @@ class Pictures:
         """Answer as a listener does. made: facts and pictures by name, which this
         changes. values: inputs by name."""
         now = _Now(self, service, language, made, values)
+        if late or self.in_place:
+            now.answer[PROBLEM] = gr.skip()
         try:
-            return self._draw(now, action, late)
+            if self._ask(now, action):
+                self._draw(now, self._choose(now, late))
+                if len(now.drawn) > 1 and self.ticks and not late:
+                    now.answer[TICK] = str(next(TICKS))
+            return now.answer
         except Exception as error:
             cleared = getattr(action, "refused", {}) if now.acting else self.cleared
             if not cleared:
@@ -316,64 +322,63 @@ class Pictures:
             }
             return {**there, REFUSAL: sentence(error, language)}
 
-    def _draw(self, now: _Now, action: Function | None, late: bool) -> dict[str, Any]:
-        answer: dict[str, Any] = {PROBLEM: gr.skip()} if late or self.in_place else {}
+    def _ask(self, now: _Now, action: Function | None) -> bool:
+        """Answer what the action sets, and then the controls that follow others. Return
+        whether pictures can be drawn."""
         if action is not None:
             now.acting = True
             asked = now.call(action, "", now.inputs(action))
             now.acting = False
             if asked is None:
-                return answer
-            answer |= now.set(asked)
-        chosen = {*answer}
-        noted = now.inputs(self.following)
-        followed = now.call(self.following, FOLLOWED, noted)
+                return False
+            now.set(asked)
+        now.acted = {*now.answer}
+        inputs = now.inputs(self.following)
+        followed = now.call(self.following, FOLLOWED, inputs)
         if followed is None:
-            return answer
-        answer |= now.set(followed)
-        waiting = dict[str, dict[str, Any]]()
-        drawn = {FOLLOWED: Made(noted)}
-        problem = None
+            return False
+        now.set(followed)
+        now.drawn[FOLLOWED] = Made(inputs)
+        return True
+
+    def _choose(self, now: _Now, late: bool) -> dict[str, dict[str, Any]]:
+        """Choose the pictures in sight whose inputs have changed, or were set by the
+        action. Return their inputs."""
+        chosen = {}
         for name, one in self.pictures.items():
-            try:
-                if one.late == late and now.call(one.seen, "", now.inputs(one.seen)):
-                    inputs = now.inputs(one.draw)
-                    last = now.made.get(name)
-                    is_there = (
-                        last is not None
-                        and _same(last.inputs, inputs)
-                        and name != PROBLEM
-                    )
-                    if not is_there or not chosen.isdisjoint(self._base([one.draw])):
-                        waiting[name] = inputs
-            except UserError as error:
-                problem = problem or error
-        with (
-            now.service.guard.work()
-            if self.in_turn and waiting
-            else nullcontext(lambda: None) as pause
-        ):
-            for name, inputs in waiting.items():
-                try:
-                    if name not in chosen:  # or the action has set it itself
+            if one.late != late:
+                continue
+            with now.noting():
+                if not now.call(one.seen, "", now.inputs(one.seen)):
+                    continue
+                inputs = now.inputs(one.draw)
+                last = now.made.get(name)
+                if (
+                    name == PROBLEM
+                    or last is None
+                    or not _same(last.inputs, inputs)
+                    or not now.acted.isdisjoint(self._base([one.draw]))
+                ):
+                    chosen[name] = inputs
+        return chosen
+
+    def _draw(self, now: _Now, chosen: Mapping[str, dict[str, Any]]) -> None:
+        """Answer these pictures, drawn from these inputs, and the first problem."""
+        turn = self.in_turn and chosen
+        with now.service.guard.work() if turn else nullcontext(int) as pause:
+            for name, inputs in chosen.items():
+                with now.noting():
+                    if name not in now.acted:
                         value = now.call(self.pictures[name].draw, name, inputs)
                         if not (isinstance(value, dict) and value == gr.skip()):
-                            answer[name] = _with(answer.get(name), value)
-                    drawn[name] = Made(inputs)
+                            now.answer[name] = _with(now.answer.get(name), value)
+                    now.drawn[name] = Made(inputs)
                     pause()
-                except UserError as error:
-                    problem = problem or error
-        if problem is not None and self.cleared:
-            raise problem
-        now.made.update(drawn)
-        now.forget()
-        if len(drawn) > 1 and self.ticks and not late:
-            answer[TICK] = str(next(TICKS))
-        return (
-            answer
-            if problem is None
-            else {**answer, REFUSAL: sentence(problem, now.language)}
-        )
+        if now.problem is not None:
+            if self.cleared:
+                raise now.problem
+            now.answer[REFUSAL] = sentence(now.problem, now.language)
+        now.keep()
 
     def takes(self, function: Function) -> list[str]:
         """List the parameters that a function is given: all but those that have a
@@ -448,6 +453,18 @@ class _Now:
         self.acting = False
         self.known: dict[str, Any] = {}  # facts
         self.failed: dict[str, UserError] = {}
+        self.answer: dict[str, Any] = {}
+        self.acted: set[str] = set()  # what the action has answered
+        self.drawn: dict[str, Made] = {}
+        self.problem: UserError | None = None  # the first
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Go on after a refusal, which is said with the answer."""
+        try:
+            yield
+        except UserError as error:
+            self.problem = self.problem or error
 
     def __getitem__(self, name: str) -> Any:
         """The value of an input or of a fact, which is made where its inputs have
@@ -499,18 +516,19 @@ class _Now:
         require(function, given)
         return function(**{one: given[one] for one in self.pictures.takes(function)})
 
-    def set(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take what an answer sets as the values of inputs; -> the answer."""
+    def set(self, answer: Mapping[str, Any]) -> None:
+        """Answer this, and take what it sets as the values of inputs."""
+        self.answer.update(answer)
         self.known.clear()
         self.failed.clear()
         for name, value in answer.items():
             if not _is_update(value) or "value" in value:
                 self.values[name] = value["value"] if _is_update(value) else value
-        return answer
 
-    def forget(self) -> None:
-        """Drop what was made from records that are no more on the page, which would be
-        kept for comparison only."""
+    def keep(self) -> None:
+        """Keep what was drawn from what, and drop what was made from records that are
+        no more on the page."""
+        self.made.update(self.drawn)
         for name in (*self.pictures.facts, *self.pictures.pictures):
             last = self.made.get(name)
             if last is not None and any(

@@ -1,6 +1,7 @@
 """Part of the Attention tab that compares attributions: raw attention, value-weighted
 attention, and leaving words out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
@@ -14,7 +15,7 @@ from xformer.pieces import words
 from xformer.results import Head, Occlude, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure, script
+from xformer.ui.components import script
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
@@ -37,10 +38,6 @@ def build(part: Layout, look: Layout) -> None:
         )
         button = gr.Button(say("occlusion_run"), min_width=160)
     part.status()
-    part["table"] = gr.HTML(elem_classes="tables compared")
-    part["picture"] = part.plot("occluded")
-    # results.Occlusion of the pair; None until the button is pressed
-    part["result"] = gr.State()
     # Stack, layer and head in one: when another model has others, they change one after
     # the other.
     part["head"] = gr.Textbox(str(look.page.service.best_head), visible=False)
@@ -53,48 +50,44 @@ def build(part: Layout, look: Layout) -> None:
         js=script("headName"),
         **QUIET,
     )
-    again = {**part.listener(compare, "table"), **QUIET}
-    part["trace"].change(
-        **part.listener(offer_words, "word", "result", "table", "picture"), **QUIET
+    pictures = part.pictures("occlusion", tab=None)
+    pictures.input("word", part["word"])
+    pictures.input("head", part["head"])
+    # results.Occlusion of the pair; None until the button is pressed
+    result = pictures.input("result", gr.State())
+    pictures.follow(follow, "word", "result")
+    pictures.add("table", gr.HTML(elem_classes="tables compared"), compare)
+    pictures.add("picture", part.plot("occluded"), left_out)
+    pictures.listen(
+        part["problem"],
+        *(part[name].change for name in ("trace", "lock", "word", "head")),
+        how=QUIET,
     )
     button.click(
-        **part.listener(occlude, "picture", "result", problem="problem"),
+        **pictures.listener(part["problem"], occlude, outputs={"result": result}),
         api_visibility="private",
-    ).then(**again)
-    gr.on([part["word"].change, part["head"].change], **again)
-    part["lock"].change(**part.listener(follow, "word"), **QUIET)
+    )
 
 
-def offer_words(
-    service: TranslationService, language: Language, *, trace: Trace | None, lock: str
-) -> dict[str, Any]:
-    """Offer the target words of a new pair; all else is forgotten.
-
-    First comes the one that is locked, or the first that is longer than three letters.
-    """
-    forgotten = {"result": None, "table": "", "picture": None}
+def follow(trace: Trace | None, lock: str, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the target word that is locked, if one is. For a new pair, offer its words
+    and forget what was left out: chosen is the locked one, or the first that is longer
+    than three letters."""
+    is_new = trace is not before.get("trace")
     if trace is None:
-        return forgotten
+        return {"result": None}
+    piece = locked_target(lock)
+    groups = words(trace.predicted)
+    locked = [i for i, group in enumerate(groups) if piece in group]
+    if not is_new:
+        return {"word": locked[0]} if locked and lock != before["lock"] else {}
     names = _names(trace)
     first = next((i for i, name in enumerate(names) if len(name) > 3), 0)
-    chosen = follow(service, language, trace=trace, lock=lock).get("word", first)
+    choices = [(name, i) for i, name in enumerate(names)]
     return {
-        **forgotten,
-        "word": gr.update(
-            choices=[(name, i) for i, name in enumerate(names)], value=chosen
-        ),
+        "result": None,
+        "word": gr.update(choices=choices, value=[*locked, first][0]),
     }
-
-
-def follow(
-    service: TranslationService, language: Language, *, trace: Trace | None, lock: str
-) -> dict[str, Any]:
-    """Choose the target word that is locked, if one is."""
-    piece = locked_target(lock)
-    if trace is None or piece is None:
-        return {}
-    holding = [i for i, group in enumerate(words(trace.predicted)) if piece in group]
-    return {"word": holding[0]} if holding else {}
 
 
 def _names(trace: Trace) -> list[str]:
@@ -108,27 +101,29 @@ def _names(trace: Trace) -> list[str]:
 def occlude(
     service: TranslationService, language: Language, *, trace: Trace
 ) -> dict[str, Any]:
-    """Leave out each source word, for what it did for each target piece: the heatmap,
-    and the numbers."""
-    result = service.ask(Occlude(trace.text, trace.tokens))
-    return {"picture": figure(occlusion(result, language)), "result": result}
+    """Leave out each source word, for what it did for each target piece."""
+    return {"result": service.ask(Occlude(trace.text, trace.tokens))}
+
+
+def left_out(language: Language, result: Occlusion | None) -> Any:
+    """The heatmap of what was left out, once it was."""
+    return None if result is None else occlusion(result, language)
 
 
 def compare(
     service: TranslationService,
     language: Language,
-    *,
     trace: Trace | None,
     result: Occlusion | None,
     word: int | None,
     head: str,
-) -> dict[str, str]:
+) -> str:
     """The three answers for one target word, of the head that is shown or, in another
     stack, of the best aligned."""
     if trace is None or result is None or word is None:
-        return {"table": ""}
+        return ""
     if not service.info.layers("cross"):
-        return {"table": f'<p class="note">{language.html("no_maps_model")}</p>'}
+        return f'<p class="note">{language.html("no_maps_model")}</p>'
     chosen = Head.parse(head)
     if chosen.stack != "cross":
         chosen = service.best_head
@@ -136,12 +131,10 @@ def compare(
     errors = service.alignment_errors(chosen)
     given = reading(errors) == "given"
     label = f"{language.say('cross')} · {place(chosen, language)}"
-    return {
-        "table": compared(
-            answers(trace, result, chosen, group, given),
-            _names(trace)[int(word)],
-            label,
-            language,
-            errors,
-        )
-    }
+    return compared(
+        answers(trace, result, chosen, group, given),
+        _names(trace)[int(word)],
+        label,
+        language,
+        errors,
+    )

@@ -1,7 +1,7 @@
 """Part of the Training tab: moments of a training run, through which translations and
 attention maps come to be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
 from xformer.ui.generations import generation, kept_moment
-from xformer.ui.handlers import LATEST, number_of, refused
+from xformer.ui.handlers import LATEST, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener
 
@@ -41,7 +41,6 @@ MOST_SENTENCES = 40
 MOST_HEADS = 64
 HIDDEN = gr.update(value=None, visible=False)
 NOTHING: dict[str, Any] = {
-    "drawn": "",
     "said": "",
     "story": "",
     "grid": HIDDEN,
@@ -49,6 +48,9 @@ NOTHING: dict[str, Any] = {
     "errors": None,
     "errors_part": gr.update(visible=False),
 }
+# what was kept of a training run: moments, the name and identity of its model, and the
+# moment whose weights were kept where it is known
+Kept = tuple[Moments, str, Moment | None]
 
 
 def build(part: Layout) -> None:
@@ -87,129 +89,94 @@ def build(part: Layout) -> None:
             part["picture"] = part.map("form-view")
             with part.folded("errors") as part["errors_part"]:
                 part["errors"] = part.plot("form-errors")
-    part["drawn"] = gr.State("")
+    pictures = part.pictures("forming", cleared=NOTHING)
+    pictures.fact("kept", recorded)
+    pictures.fact("drawn", draw)
+    pictures.follow(offer, "form_sentence", "form_moment")
+    pictures.add_all("drawn", {name: part[name] for name in ("problem", *NOTHING)})
+    place = {name: part[name] for name in ("form_layer", "form_head")}
 
-    def listener(handler: Callable[..., Any], **fixed: Any) -> Listener:
-        return part.listener(
-            handler,
-            "drawn",
-            "said",
-            "story",
-            "grid",
-            "picture",
-            "errors",
-            "errors_part",
-            "form_sentence",
-            "form_moment",
-            "form_layer",
-            "form_head",
-            problem="problem",
-            only_here=True,
-            **fixed,
-        )
+    def listener(action: Callable[..., Any] | None = None) -> Listener:
+        return {**pictures.listener(part["problem"], action, outputs=place), **LATEST}
 
     gr.on(
         [part.opened.change, model.input, course.input, moment.input],
-        **listener(draw),
-        **LATEST,
+        **listener(),
     )
-    stack.input(**listener(draw, other_stack=True), **LATEST)
-    part["grid"].choose(**listener(choose), **LATEST)
+    stack.input(**listener(first_head))
+    part["grid"].choose(**listener(choose))
 
 
-def recorded(
-    models: ModelPool, name: str, language: Language
-) -> tuple[Moments, str, Moment | None]:
-    """Return the moments of a generation, the name and identity of its model, and the
-    moment whose weights were kept where it is known; raises UserError where there are
-    none."""
-    if name not in models.names:
-        raise UserError(Message.of("form_missing", name=name))
-    with generation(models, name) as service:
-        moments = service.moments
+def recorded(service: ModelPool, language: Language, form_model: str) -> Kept:
+    """Read what was kept of the training of a generation; raises UserError where there
+    is nothing."""
+    if form_model not in service.names:
+        raise UserError(Message.of("form_missing", name=form_model))
+    with generation(service, form_model) as lent:
+        moments = lent.moments
         if moments is None:
-            raise UserError(Message.of("form_none", name=name))
-        return (
-            moments,
-            f"{service.info.name} {service.info.identity}",
-            kept_moment(service),
-        )
+            raise UserError(Message.of("form_none", name=form_model))
+        return moments, f"{lent.info.name} {lent.info.identity}", kept_moment(lent)
 
 
-def choose(
-    models: ModelPool,
-    language: Language,
-    *,
-    event: gr.EventData,
-    drawn: str,
-    **values: Any,
-) -> dict[str, Any]:
+def first_head() -> dict[str, int]:
+    """Show the first head of another stack, or the best."""
+    return {"form_layer": 0, "form_head": 0}
+
+
+def choose(event: gr.EventData) -> dict[str, int]:
     """Show the head of the grid that was clicked."""
-    return draw(
-        models,
-        language,
-        drawn=drawn,
-        **{
-            **values,
-            "form_layer": number_of(event, "layer"),
-            "form_head": number_of(event, "head"),
-        },
-    )
+    return {
+        "form_layer": number_of(event, "layer"),
+        "form_head": number_of(event, "head"),
+    }
 
 
-@refused(**NOTHING)
+def offer(
+    kept: Kept, form_sentence: int | None, form_moment: int, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Offer the moments and sentences of another model."""
+    if before.get("kept") is kept:
+        return {}
+    moments = kept[0]
+    count = len(moments.moments)
+    sentences = [(one.english, i) for i, one in enumerate(moments.courses, 1)]
+    return {
+        "form_moment": gr.update(maximum=count, value=min(int(form_moment), count)),
+        "form_sentence": gr.update(
+            choices=sentences, value=min(int(form_sentence or 1), len(sentences))
+        ),
+    }
+
+
 def draw(
-    models: ModelPool,
+    kept: Kept,
     language: Language,
-    *,
-    form_model: str,
     form_sentence: int | None,
     form_moment: int,
     form_stack: str,
     form_layer: int | None,
     form_head: int | None,
-    drawn: str = "",
-    other_stack: bool = False,
 ) -> dict[str, Any]:
     """Draw a moment of a training run: the translation then, all maps of a stack, one
-    of its heads, and its error.
-
-    drawn: the model whose moments and sentences the controls offer already, so that
-    nothing is set while it is moved.
-    """
-    moments, identity, kept = recorded(models, form_model, language)
-    count = len(moments.moments)
-    at = min(int(form_moment), count) - 1
-    number = min(int(form_sentence or 1), len(moments.courses)) - 1
-    course = moments.courses[number]
+    of its heads, and its error."""
+    moments, identity, best_moment = kept
+    at = min(int(form_moment), len(moments.moments)) - 1
+    course = moments.courses[min(int(form_sentence or 1), len(moments.courses)) - 1]
     best = explain.followed(moments)
     trace = explain.trace_at(course, at)
-    stack_maps = trace.of(form_stack).probabilities
-    place = (0, 0) if other_stack else (int(form_layer or 0), int(form_head or 0))
-    head = _head(best, form_stack, place, stack_maps.shape[:2])
+    place = (int(form_layer or 0), int(form_head or 0))
+    head = _head(best, form_stack, place, trace.of(form_stack).probabilities.shape[:2])
     reading = _reading(moments, best, head)
+    is_best = best is not None and head == best[0]
     answer = {
         **NOTHING,
+        "problem": "",
         "story": figures.story(moments, course, at, language),
         "said": figures.summary(
-            moments,
-            at,
-            head,
-            reading,
-            best is not None and head == best[0],
-            kept,
-            language,
+            moments, at, head, reading, is_best, best_moment, language
         ),
-        "drawn": form_model,
-        "form_layer": head.layer if head and place != (0, 0) else 0,
-        "form_head": head.head if head and place != (0, 0) else 0,
     }
-    if form_model != drawn:
-        answer["form_moment"] = gr.update(maximum=count, value=at + 1)
-        answer["form_sentence"] = gr.update(
-            choices=[(one.english, i) for i, one in enumerate(moments.courses, 1)],
-            value=number + 1,
-        )
     if best is not None:
         shown = head if head is not None and head.stack == "cross" else best[0]
         drawn_errors = figures.errors(
@@ -219,20 +186,12 @@ def draw(
             "errors": figure(drawn_errors),
             "errors_part": gr.update(visible=True),
         }
-    if head is None:
-        lacking = (
-            ""
-            if best is None
-            else f'<p class="note">{language.html("no_maps_stack")}</p>'
-        )
-        # of a model without attention the summary says so
-        return {**answer, "problem": lacking}
-    return {
-        **answer,
-        **_maps(
-            trace, course, head, reading, identity, moments.moments[at].step, language
-        ),
-    }
+    if head is not None:
+        step = moments.moments[at].step
+        return answer | _maps(trace, course, head, reading, identity, step, language)
+    if best is not None:  # else the summary says so
+        answer["problem"] = f'<p class="note">{language.html("no_maps_stack")}</p>'
+    return answer
 
 
 def _head(

@@ -12,7 +12,7 @@ from xformer.figures.locked_word import LETTERS, locked
 from xformer.results import Message, Options, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
 ID = "word-link"  # which xformer/parts/attention/locked_word.js opens
@@ -38,17 +38,13 @@ def build(part: Layout, look: Layout) -> None:
         replace_button = gr.Button(say("link_replace"), scale=1, min_width=130)
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
     part.status()
-    part["shares"] = part.table("tables word-links")
-    part["result"] = part.table("compared")
-    part["drawn"] = gr.State()  # of which trace and lock the shares are
-    gr.on(
-        [part["trace"].change, part["lock"].change],
-        trigger_mode="always_last",
-        **SWIFT,
-        **part.listener(
-            draw, "asks", "seen", "shares", "result", "drawn", problem="problem"
-        ),
-    )
+    pictures = part.pictures("word-link", tab=None)
+    pictures.input("asks", part["asks"])
+    pictures.input("seen", part["seen"])
+    pictures.follow(offer, "asks", "seen")
+    pictures.add("shares", part.table("tables word-links"), shares)
+    pictures.add("result", part.table("compared"), nothing)
+    pictures.listen(part["problem"], part["trace"].change, part["lock"].change)
     gr.on(
         [part["asks"].input, part["seen"].input],
         **part.listener(choose, "lock"),
@@ -60,48 +56,43 @@ def build(part: Layout, look: Layout) -> None:
     ):
         gr.on(
             events,
-            **part.listener(handler, "shares", "result", "drawn", problem="problem"),
+            **pictures.listener(
+                part["problem"], handler, inputs={"other": part["other"]}
+            ),
             **QUIET,
         )
 
 
-def draw(
-    service: TranslationService,
-    language: Language,
-    *,
-    trace: Trace | None,
-    lock: str,
-    drawn: tuple[Trace, str] | None = None,
-) -> dict[str, Any]:
-    """Show the share of two locked words in all heads, or ask for them.
-
-    A link that opens the page sets both the trace and the lock: after the second
-    change, the reader may have put another word in the place of one, which stays.
-    """
+def offer(trace: Trace | None, lock: str) -> dict[str, Any]:
+    """Offer the words of a pair, those that are locked chosen."""
     if trace is None:
-        return {"shares": None, "result": None, "drawn": None}
+        return {}
     words = locked(lock)
     choices = figures.choices(trace)
     known = {name for _, name in choices}
-    answer = {
+    return {
         name: gr.update(
             choices=choices,
             value=value if (value := _first(trace, word)) in known else None,
         )
         for name, word in (("asks", words.asks), ("seen", words.seen))
     }
-    if drawn is not None and drawn[0] is trace and drawn[1] == lock:
-        return {**answer, "problem": gr.skip()}
-    shares = figures.grids(
-        trace, words, given_heads(service.info, service.alignment_errors), language
-    )
-    nothing = f"<p>{language.html('link_none' if words.asks and words.seen else 'link_hint')}</p>"
-    return {
-        **answer,
-        "shares": shares or nothing,
-        "result": None,
-        "drawn": (trace, lock),
-    }
+
+
+def shares(
+    service: TranslationService, language: Language, trace: Trace | None, lock: str
+) -> str | None:
+    """Show the share of two locked words in all heads, or ask for them."""
+    if trace is None:
+        return None
+    words = locked(lock)
+    given = given_heads(service.info, service.alignment_errors)
+    hint = language.html("link_none" if words.asks and words.seen else "link_hint")
+    return figures.grids(trace, words, given, language) or f"<p>{hint}</p>"
+
+
+def nothing(trace: Trace | None, lock: str) -> None:
+    """What another word changes, before one is put in the place of a locked one."""
 
 
 def _first(trace: Trace, word: figures.Word | None) -> str | None:
@@ -141,7 +132,6 @@ def replace(
             trace, locked(lock), given, language, compared.traces[1]
         ),
         "result": compared_figures.translations(compared, language),
-        "drawn": (trace, lock),
     }
 
 

@@ -500,16 +500,13 @@ def still_there() -> Callable[[], bool]:
     return there
 
 
-def visitor() -> tuple[str, str]:
-    """In the thread of a handler: the address and the session of the client; empty
-    outside an event. Gradio tells them only to a handler with an argument for them, and
-    the guard of the models is asked deep below handlers."""
+def visitor() -> str:
+    """In the thread of a handler: the address of the client; empty outside an event.
+    Gradio tells it only to a handler with an argument for it, and the guard of the
+    models is asked deep below handlers."""
     event = _event()
     client = None if event is None else event.request.client
-    return (
-        "" if client is None else client.host,
-        "" if event is None else event.session_hash,
-    )
+    return "" if client is None else client.host
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
