@@ -2,25 +2,21 @@
 there and used."""
 
 import re
-from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
 
+from tests.harness import modules
 from xformer.figures import templates
 from xformer.figures.templates import fill
-from xformer.parts.translate.strip import strip
-from xformer.results import Head
-from xformer.strings import ASSETS, ENGLISH, SPANISH, of_parts
+from xformer.strings import ASSETS, ENGLISH, of_parts
 
 FILES = sorted([*(ASSETS / "html").glob("*.html"), *of_parts("*.html")])
 # with the first argument of a call beside its bracket, wherever the formatter has it
 CODE = re.sub(
     r"\(\n +",
     "(",
-    "\n".join(
-        path.read_text(encoding="utf-8") for path in Path("xformer").rglob("*.py")
-    ),
+    "\n".join(path.read_text(encoding="utf-8") for path in modules("xformer")),
 )
 
 
@@ -70,23 +66,6 @@ def test_what_is_missing_is_told(written):
         fill("test.part", ENGLISH, m=1)
     with pytest.raises(KeyError, match="no_such_text"):
         fill("test.part", ENGLISH, n={"nothing": ""})
-
-
-def test_texts_are_in_the_language_of_the_page_and_the_models(running):
-    head = Head("cross", 1, 1)
-    trace = running.trace("The cat sleeps.", "El gato duerme.")
-    assert "layer 1, head 1" in strip(trace, head, True, ENGLISH)
-    drawn = strip(
-        trace,
-        head,
-        True,
-        SPANISH.of(type("Info", (), {"source": "ar", "target": "de"})),
-    )
-    assert (
-        "capa 1" in drawn
-        and '<g lang="ar" dir="rtl">' in drawn
-        and '<g lang="de">' in drawn
-    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

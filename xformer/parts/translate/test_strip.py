@@ -63,3 +63,20 @@ def test_markup_in_a_sentence_is_text(running):
         running.trace("<b>The</b> cat", "El gato."), Head("cross", 1, 1), False, ENGLISH
     )
     assert "<b>" not in html
+
+
+def test_its_texts_are_in_the_language_of_the_page_and_the_models(running):
+    head = Head("cross", 1, 1)
+    trace = running.trace("The cat sleeps.", "El gato duerme.")
+    assert "layer 1, head 1" in strip(trace, head, True, ENGLISH)
+    drawn = strip(
+        trace,
+        head,
+        True,
+        SPANISH.of(type("Info", (), {"source": "ar", "target": "de"})),
+    )
+    assert (
+        "capa 1" in drawn
+        and '<g lang="ar" dir="rtl">' in drawn
+        and '<g lang="de">' in drawn
+    )
