@@ -431,7 +431,7 @@ def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
     code = (
         "from xformer.parts.learned import ask as learned; "
         "from xformer.training import run; "
-        "print(all(file.is_file() for file in learned.WRITTEN))"
+        "print(all(file.is_file() for file in learned.FILES))"
     )
     assert ask(installed, tmp_path, "python", "-c", code).stdout == "True\n"
 

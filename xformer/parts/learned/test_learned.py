@@ -175,7 +175,7 @@ def test_what_has_no_known_word_is_near_to_nothing():
 def test_what_ships_is_what_was_learned_from_and_is_small():
     sizes = [path.stat().st_size for path in FILES]
     assert sizes[0] < 6_000_000 and {path.parent.name for path in FILES} == {
-        "assets",
+        "learned",
         "data",
     }
     pairs = read_marked_pairs(FILES[0])
@@ -316,9 +316,7 @@ def test_it_says_which_of_the_pairs_a_model_learned_from(running, name, said):
 
 
 def test_each_generation_learned_from_the_pairs_of_tatoeba_alone():
-    pairs = len(
-        lzma.decompress((ROOT / "assets" / "learned.tsv.xz").read_bytes()).splitlines()
-    )
+    pairs = len(lzma.decompress(FILES[0].read_bytes()).splitlines())
     for name in figures.GENERATIONS:
         folder = ROOT / "checkpoints" / name
         assert json.loads((folder / "metrics.json").read_text())["learned_from"] == {
