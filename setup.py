@@ -8,9 +8,21 @@ import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 # where it is published, as https://github.com/owner/xformer
 ADDRESS = os.environ.get("XFORMER_REPOSITORY", "")
+
+
+class WithoutTests(build_py):
+    """Builds the packages but for the tests that stand beside the parts of the page."""
+
+    def find_package_modules(
+        self, package: str, package_dir: str
+    ) -> list[tuple[str, str, str]]:
+        """List package, name and path of each module."""
+        found = super().find_package_modules(package, package_dir)
+        return [one for one in found if not one[1].startswith("test_")]
 
 
 def page(text: str, address: str) -> str:
@@ -55,6 +67,7 @@ if __name__ == "__main__":
             "xformer.assets",
             "xformer.checkpoints",
         ],
+        cmdclass={"build_py": WithoutTests},
         long_description=page(
             (Path(__file__).parent / "README.md").read_text(encoding="utf-8"), ADDRESS
         ),

@@ -2,7 +2,8 @@
 
 Nodes of syntax count what there is to understand; bytes are those of scripts, styles
 and templates, before they are compressed; texts are in each language; seconds are those
-of tests named after the part, as tests/seconds.json has them.
+of the tests beside the part and of the journeys named after it, as tests/seconds.json
+has them.
 """
 
 import ast
@@ -18,24 +19,26 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def nodes(folder: Path) -> int:
-    """Count the nodes of syntax of all modules in a folder."""
+    """Count the nodes of syntax of all modules in a folder, but for tests."""
     return sum(
         1
         for path in folder.rglob("*.py")
+        if not path.name.startswith("test_")
         for _ in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     )
 
 
 def seconds() -> Counter[str]:
-    """Return the seconds of files of tests by what they are named after."""
+    """Return the seconds of files of tests by the part that they lie beside, or else
+    by what they are named after."""
     found: Counter[str] = Counter()
     for file, taken in json.loads(
         (ROOT / "tests" / "seconds.json").read_text(encoding="utf-8")
     ).items():
         if "::" not in file:
-            found[re.sub(r"^test_|_(part|tab|script|draw)$", "", Path(file).stem)] += (
-                taken
-            )
+            of_part = re.match(r"xformer/parts/(\w+)/", file)
+            named = re.sub(r"^test_|_(part|tab|script)$", "", Path(file).stem)
+            found[of_part[1] if of_part else named] += taken
     return found
 
 

@@ -1207,6 +1207,7 @@ def shown() -> list[str]:
     """The sentences that the page, lessons, tests and the bar show, in either
     language."""
     assets = HERE.parent / "assets"
+    parts = HERE.parent / "xformer" / "parts"
     texts: set[str] = set()
 
     def gather(value: object) -> None:
@@ -1223,16 +1224,16 @@ def shown() -> list[str]:
 
     for path in [
         assets / "examples.json",
-        assets / "minimal_pairs.json",
+        parts / "sentences" / "minimal_pairs.json",
         assets / "demonstrations.json",
         *(assets / "lessons").glob("*.json"),
     ]:
         if path.is_file():
             gather(json.loads(path.read_text(encoding="utf-8")))
     for path in [
-        assets / "lecture20.tsv",
+        parts / "lecture" / "lecture20.tsv",
         assets / "moments.txt",
-        assets / "contexts.txt",
+        parts / "vocabulary" / "contexts.txt",
         assets / "alignments.tsv",
         assets / "alignments_es.tsv",
         HERE.parent / "tests" / "everyday.tsv",

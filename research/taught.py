@@ -36,7 +36,7 @@ import numpy as np
 from xformer.figures.taught import PATH, Taught
 from xformer.parts.learned.ask import FILES, SIDES, WORD, Index, known, plain
 from xformer.parts.lecture.draw import read as lecture
-from xformer.strings import ASSETS
+from xformer.strings import ASSETS, PACKAGE
 
 # for words that other data seldom have
 (FOR_WORDS,) = (path for path in FILES if path.name == "words.tsv.xz")
@@ -77,7 +77,7 @@ def offered() -> list[Offered]:
         *((reads, text) for reads in READS for text in examples[f"meanings_{reads}"]),
         *(
             (one.get("reads", "en"), text)
-            for one in _json("minimal_pairs")
+            for one in _json("minimal_pairs", PACKAGE / "parts" / "sentences")
             for text in one["texts"]
         ),
         *(("en", one.english) for one in lecture()),
@@ -91,8 +91,8 @@ def offered() -> list[Offered]:
     return [Offered(*one) for one in dict.fromkeys(found) if one[0] in READS and one[1]]
 
 
-def _json(name: str) -> Any:
-    return json.loads((ASSETS / f"{name}.json").read_text(encoding="utf-8"))
+def _json(name: str, folder: Path = ASSETS) -> Any:
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _of_lessons() -> Iterator[str]:

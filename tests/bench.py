@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Thread
 
 import gradio as gr
+from playwright.sync_api import expect
 
 from tests.browser.acts import steady
 from xformer.ui.components import (
@@ -219,6 +220,13 @@ class Bench:
         )
         settle(self.page)
         return Mounted(self.page, number)
+
+    def plotted(self, name, value):
+        """Mount a figure; -> it, when it is drawn: the script that draws it comes after
+        the page."""
+        plot = self.mount(name, value)
+        expect(plot.element).to_have_attribute("data-drawn", "1")
+        return plot
 
     def resize(self, width, height=900):
         """Give the window another size."""

@@ -32,6 +32,20 @@ LONGEST_START = 600
 starts = [0.0]  # seconds that the apps of this process took to start
 
 
+def modules(folder):
+    """The modules of a folder of the project, in order, but for tests."""
+    return [
+        path
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if not path.name.startswith("test_")
+    ]
+
+
+def beside_parts():
+    """The modules of tests that stand beside the part that they test, in order."""
+    return sorted(ROOT.glob("xformer/parts/*/test_*.py"))
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))

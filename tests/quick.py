@@ -4,7 +4,8 @@ commit, but for the slow ones.
     python -m tests.quick [arguments of pytest]
 
 A changed module concerns the tests that import it, a changed script or text those that
-name it, and a test itself. What holds for all code is asked each time.
+name it, what changes in a part the tests beside it, and a test itself. What holds for
+all code is asked each time.
 """
 
 import ast
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.harness import ROOT, beside_parts
+
 ALWAYS = [
     "test_architecture",
     "test_habits",
@@ -60,10 +62,12 @@ def concerned(files, tests):
         ".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files
     }
     others = {path.name for path in files if path.suffix != ".py"}
+    parts = {path.parent for path in files if path.parts[:2] == ("xformer", "parts")}
     for path in tests:
         text = path.read_text(encoding="utf-8")
         if (
             path.relative_to(ROOT) in files
+            or path.relative_to(ROOT).parent in parts
             or path.stem in ALWAYS
             or modules & {*imported(path)}
             or any(
@@ -78,6 +82,7 @@ def main(arguments):
     """Run them; -> the exit status of pytest."""
     folders = [ROOT / "tests", ROOT / "tests" / "research", ROOT / "tests" / "scripts"]
     tests = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    tests += beside_parts()
     chosen = [*concerned(changed(), tests)]
     print(f"{len(chosen)} of {len(tests)} files of tests", flush=True)
     return pytest.main(["-m", NOT_SLOW, *map(str, chosen), *arguments])

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import beside_parts
+
 ROOT = Path(__file__).resolve().parent.parent
 # Which rooms (packages, and modules that stand alone) a room may import. A room may
 # always import itself.
@@ -91,15 +93,37 @@ BELOW = {
 # after what it tests.
 CROSS_CUTTING = {
     "benchmarks", "command_line", "copies", "ending", "evidence", "findings", "fuzz",
-    "gate", "habits", "hosting", "hub_address", "killed_copy", "markup",
+    "gate", "habits", "hosting", "hub_address", "killed_copy", "left_out", "markup",
     "markup_in_fields", "model_menu", "notices", "odd_values", "packaging",
     "plain_gradio", "projector", "races", "readme", "removal", "reverse", "risk",
     "safety", "scripts", "strangers", "walk",
 }  # fmt: skip
+# Modules of tests that ask one part alone, but not for its own sake: what they test is
+# the whole page, or what a part shows of it. All other tests of one part lie beside it.
+THROUGH_A_PART = {
+    "doubts": "translate",
+    "explain_script": "attention",
+    "head_grid_script": "attention",
+    "lesson_script": "translate",
+    "pool": "translate",
+    "quality": "translate",
+    "strings": "principles",
+    "tabs": "translate",
+}
 # The modules that may import training: commands, and for training as a visitor watches,
 # one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}
 ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
+
+
+def named_by(path):
+    """The modules that a module of tests names in its imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 class Imports:
@@ -109,7 +133,11 @@ class Imports:
     """
 
     def __init__(self, root: Path):
-        paths = [*root.glob("*.py"), *root.glob("xformer/**/*.py")]
+        paths = [
+            path
+            for path in (*root.glob("*.py"), *root.glob("xformer/**/*.py"))
+            if not re.match("test_|conftest", path.name)
+        ]
         self.paths = {
             ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(
                 ".__init__"
@@ -269,6 +297,31 @@ def test_no_part_knows_another_and_nobody_knows_a_part():
     assert not known
 
 
+def parts_of(path):
+    """The parts of the page that a module of tests imports."""
+    return {
+        name.split(".")[2]
+        for name in named_by(path)
+        if name.startswith("xformer.parts.") and name != "xformer.parts.TABS"
+    }
+
+
+def test_tests_of_one_part_lie_beside_it_and_know_no_other():
+    beside = {
+        path.relative_to(ROOT).as_posix(): known
+        for path in beside_parts()
+        if not (known := parts_of(path)) <= {path.parent.name}
+    }
+    assert not beside
+    alone = {
+        path.stem.removeprefix("test_"): known.pop()
+        for folder in ("tests", "tests/scripts")
+        for path in (ROOT / folder).glob("test_*.py")
+        if len(known := parts_of(path)) == 1
+    }
+    assert alone == THROUGH_A_PART
+
+
 def test_the_rooms_stand_on_floors():
     [*TopologicalSorter(BELOW).static_order()]  # raises CycleError
 
@@ -426,6 +479,12 @@ def test_tests_are_named_after_what_they_test():
     journeys = {re.sub("_(tab|part)$", "", name) for name in stems("tests/browser")}
     benched = {name.removesuffix("_script") for name in stems("tests/scripts")}
     assert (stems("tests") | journeys | benched - scripts) - names == CROSS_CUTTING
+    assert not [
+        path.relative_to(ROOT).as_posix()
+        for path in beside_parts()
+        if re.sub("^test_|_script$", "", path.stem)
+        not in {path.parent.name, *(one.stem for one in path.parent.glob("*.[jp]*"))}
+    ], "a part, a module of it, or a script of it"
 
 
 WAYS_TO_IMPORT = {

@@ -13,7 +13,6 @@ from xformer.explain import attribution
 from xformer.fast import pack
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
-from xformer.parts.judging.draw import rank_correlation, ranks
 from xformer.pieces import BOS, EOS, UNK
 from xformer.results import Bin, Calibration, UserError
 from xformer.serve.reviews import SentimentService, encode, read
@@ -347,36 +346,6 @@ def test_a_word_is_looked_at_as_much_as_its_pieces_together():
     np.testing.assert_allclose(
         attribution.of_words(values, [[1, 2], [3]]), [[0.5, 0.4], [0, 0]]
     )
-
-
-# Rank correlation
-
-
-def test_ranks_that_tie_share_their_mean():
-    assert ranks(np.array([10, 20, 20, 5])).tolist() == [2, 3.5, 3.5, 1]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "wanted"),
-    [
-        ([1, 2, 3, 4], [10, 100, 1000, 10_000], 1),
-        ([1, 2, 3], [3, 2, 1], -1),
-        # the example of scipy.stats.spearmanr
-        ([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),
-        # Wikipedia's
-        (
-            [86, 97, 99, 100, 101, 103, 106, 110, 112, 113],
-            [2, 20, 28, 27, 50, 29, 7, 17, 6, 12],
-            -29 / 165,
-        ),
-        ([1, 2], [1, 2], None),
-        ([1, 2, 3], [4, 4, 4], None),
-        ([], [], None),
-    ],
-)
-def test_rank_correlation_by_hand(first, second, wanted):
-    found = rank_correlation(np.array(first, float), np.array(second, float))
-    assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12))
 
 
 # Texts of every kind

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.conftest import endless
+from tests.fixtures import endless
 from xformer import results
 from xformer.explain import passes
 from xformer.results import Options, UserError

@@ -20,7 +20,14 @@ from xformer.parts.principles import part as walkthrough
 from xformer.results import Block, Head, ModelInfo
 from xformer.serve.translation import Service
 from xformer.ui.components import SCRIPTS, script
-from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
+from xformer.ui.controls import (
+    LONGEST,
+    Controls,
+    Switch,
+    in_steps,
+    setting_order,
+    written,
+)
 from xformer.ui.page import open_at
 from xformer.ui.tabs import EXAMPLES
 
@@ -618,7 +625,7 @@ def test_a_key_belongs_to_one_control(service):
     controls = Controls(service)
     others = Controls(service)
     for each in (controls, others):
-        each.add("words", attention.Switch(), gr.Checkbox)
+        each.add("words", Switch(), gr.Checkbox)
     with pytest.raises(ValueError, match="two controls have the key 'words'"):
         controls.include(others)
 
@@ -633,7 +640,7 @@ def test_a_control_needs_nothing_but_its_declaration(service):
 
     def build(page):
         controls = Controls(page.service)
-        controls.add("brackets", attention.Switch(), gr.Checkbox, label="Brackets")
+        controls.add("brackets", Switch(), gr.Checkbox, label="Brackets")
         return Tab(controls)
 
     own = SimpleNamespace(ID="model", build=build)

@@ -2,7 +2,6 @@
 
 import base64
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,43 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.made import cells, trace_of_cats
 from xformer.explain import maps
 from xformer.figures import changes, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.layout import PALETTES
 from xformer.figures.notice import notice
-from xformer.parts.ablation import draw as ablation
-from xformer.parts.attribution_methods.draw import compared, occlusion
-from xformer.parts.attribution_methods.methods import answers
-from xformer.parts.vocabulary.draw import readable
-from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
+from xformer.results import STACKS, Bleu, Candidate, Head, Trace
 from xformer.strings import ENGLISH, SPANISH
 
 
 @pytest.fixture
 def trace():
-    """Two layers of two heads over "the cat the" and its translation; every number
-    tells where it stands."""
-    source = ("▁the", "▁ca", "t", "▁the", "</s>")
-    target = ("<s>", "▁el", "▁gato")
-    rng = np.random.default_rng(0)
-
-    def maps(queries, keys):
-        raw = rng.random((2, 2, queries, keys)).astype(np.float32)
-        return raw / raw.sum(axis=-1, keepdims=True)
-
-    return Trace(
-        source,
-        target,
-        ("▁el", "▁gato", "</s>"),
-        (-0.1, -0.2, -0.3),
-        maps(5, 5),
-        maps(3, 3),
-        maps(3, 5),
-        *(1 + rng.random((2, 2, keys)).astype(np.float32) for keys in (5, 3, 5)),
-        "the cat the",
-        (7, 8),
-    )
+    return trace_of_cats()
 
 
 def drawn(trace, choice, language=ENGLISH):
@@ -388,17 +363,6 @@ def test_text_that_looks_like_markup_stays_text_in_figures(trace):
     assert drawn(evil, Choice("cross"))[0]["keys"][0] == "<b>", (
         "text, which the browser escapes"
     )
-    effect = Occlusion(
-        ("▁<b>",), ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), np.ones((3, 1))
-    )
-    assert occlusion(effect).layout.xaxis.ticktext[0] == "&lt;b&gt;"
-    html = compared(answers(evil, effect, Head("cross", 1, 1), [1]), "<i>", "<u>")
-    assert (
-        "<b>" not in html
-        and "<i>" not in html
-        and "<u>" not in html
-        and "&lt;b&gt;" in html
-    )
 
 
 def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
@@ -560,39 +524,12 @@ def test_a_sentence_has_the_characters_that_its_bytes_spell():
         "</s>",
     )
     assert labels.sentence(pieces) == "I like кот."
-    assert labels.shown_all(pieces)[3] == readable("<0xD0>") == "byte D0"
+    assert labels.shown_all(pieces)[3] == "byte D0"
 
 
 def test_changed_words_are_marked_and_escaped():
     html = changes.changed_words("El gato <b> negro", "El perro <b> negro hoy")
     assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
-
-
-def cells(html):
-    return [
-        [
-            re.sub("<[^>]*>", "", cell)
-            for cell in re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row)
-        ]
-        for row in re.findall("<tr>(.*?)</tr>", html)
-    ]
-
-
-def test_before_and_after_shows_every_word_of_the_old_translation():
-    html = ablation.before_and_after(
-        "El gatito",
-        "El gatito",
-        ("▁El", "▁gat", "ito", "</s>"),
-        (-0.1, -0.2, -0.2, -0.1),
-        (-0.1, -1.2, -9.3, -0.1),
-    )
-    assert cells(html) == [
-        ["Word", "with all heads", "without them", "change (nats)"],
-        ["El", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
-        ["gatito", "-0.40 (67.0 %)", "-10.50 (&lt; 0.1 %)", "-10.10"],
-        ["&lt;/s&gt;", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
-    ]
-    assert "stays the same" in html and "-0.60; without them: -10.70 (-10.10)" in html
 
 
 def test_small_probabilities_of_pieces_are_told_apart():
@@ -603,113 +540,3 @@ def test_small_probabilities_of_pieces_are_told_apart():
         ["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
         ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"],
     ]
-
-
-def test_effects_are_listed_in_the_order_given_with_signs():
-    html = ablation.effects(
-        [HeadEffect(Head("cross", 2, 1), 1.25), HeadEffect(Head("cross", 1, 4), -0.5)]
-    )
-    assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
-    assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html
-
-
-def test_occlusion_shows_every_word_left_out_with_its_sign():
-    found = Occlusion(
-        ("▁the", "▁cats"),
-        ("▁el", "</s>"),
-        (-0.1, -0.2),
-        np.array([[2.0, -0.5], [0.0, 0.25]]),
-    )
-    figure = occlusion(found)
-    np.testing.assert_array_equal(figure.data[0].z, found.effect)
-    assert list(figure.layout.xaxis.ticktext) == ["the", "cats"]
-    assert list(figure.layout.yaxis.ticktext) == ["el", "&lt;/s&gt;"]
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (-2, 2), (
-        "no change stands in the middle of the colours"
-    )
-    assert (
-        "el without cats: the log-probability falls by -0.50 nats"
-        in figure.data[0].text[0][1]
-    )
-
-
-def test_three_answers_stand_side_by_side_for_one_target_word(trace):
-    """Raw and value-weighted sums over the pieces of "cat", and nats summed over the
-    pieces of the target word."""
-    effect = np.array([[0.5, 2.0, -1.0], [0.25, 1.0, 0.0], [0, 0, 0]])
-    occluded = Occlusion(
-        ("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, effect
-    )
-    found = answers(trace, occluded, Head("cross", 2, 1), [0, 1])
-    assert found.words == ("▁the", "▁cat", "▁the", "</s>")
-    rows = trace.cross[1, 0, :2]
-    assert found.raw[1] == pytest.approx(rows[:, 1:3].sum() / 2)
-    weighed = rows * trace.cross_norms[1, 0]
-    weighed /= weighed.sum(axis=1, keepdims=True)
-    assert found.weighed[1] == pytest.approx(weighed[:, 1:3].sum() / 2)
-    assert found.effect[:3].tolist() == [0.75, 3.0, -1.0] and math.isnan(
-        found.effect[3]
-    )
-    html = compared(found, "el gato", "layer 2, head 1")
-    assert (
-        f"{found.raw[1]:.3f}" in html
-        and "+3.00" in html
-        and "-1.00" in html
-        and "–" in html
-    )
-    assert (
-        "the model needs cat most" in html
-        and "Attention is read where “el gato” is predicted." in html
-    )
-
-
-def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
-    """The row that predicts "el" was given <s>; the one that was given "el" predicts
-    "gato"; none was given </s>."""
-    found = Occlusion(
-        ("▁the", "▁cat", "▁the"),
-        trace.predicted,
-        trace.log_probs,
-        np.arange(9.0).reshape(3, 3),
-    )
-    for target, row in (([0], 1), ([1], 2), ([2], 2)):
-        late = answers(trace, found, Head("cross", 1, 2), target, given=True)
-        predicts = answers(trace, found, Head("cross", 1, 2), [row])
-        np.testing.assert_array_equal(late.raw, predicts.raw)
-        np.testing.assert_array_equal(late.weighed, predicts.weighed)
-        assert late.effect[:3].tolist() == found.effect[target[0]].tolist(), (
-            "what is left out belongs to the word"
-        )
-        assert late.given == (target != [2])
-    two = answers(trace, found, Head("cross", 1, 2), [0, 1], given=True)
-    assert two.raw[0] == pytest.approx(trace.cross[0, 1, 1:, 0].mean())
-
-
-@pytest.mark.parametrize(
-    ("given", "errors", "said"),
-    [
-        (
-            True,
-            (0.79, 0.05),
-            "where “el” was given (“after el”), not where it is predicted: this head aligns better "
-            "there (alignment error rate 0.05 against 0.79)",
-        ),
-        (
-            False,
-            (0.39, 0.76),
-            "where “el” is predicted: this head aligns better there than where the word "
-            "was given (alignment error rate 0.39 against 0.76)",
-        ),
-        (
-            False,
-            (0.79, 0.05),
-            "where “el” is predicted, because the decoder is never given it",
-        ),
-    ],
-)
-def test_the_rows_that_were_read_are_named_with_the_reason(trace, given, errors, said):
-    found = Occlusion(
-        ("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.zeros((3, 3))
-    )
-    read = answers(trace, found, Head("cross", 1, 2), [0], given)
-    assert said in compared(read, "el", "layer 1, head 2", errors=errors)

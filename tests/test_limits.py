@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.conftest import endless
+from tests.fixtures import endless
 from tests.harness import patience
 from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching

@@ -16,6 +16,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from setuptools import Distribution
 
 from tests.harness import ROOT, App
 
@@ -201,10 +202,24 @@ def test_every_folder_of_code_is_a_package():
 def test_every_file_of_a_package_is_in_the_wheel():
     patterns = PROJECT["tool"]["setuptools"]["package-data"]
     for path in (ROOT / "xformer").rglob("*.*"):
-        if path.suffix not in (".py", ".pyc") and "__pycache__" not in path.parts:
+        if not re.match(r"test_|.*\.pyc?$", path.name) and path.name != "py.typed":
             package = ".".join(path.parent.relative_to(ROOT).parts)
             whole = "xformer.parts" if package.startswith("xformer.parts.") else package
             assert any(path.match(pattern) for pattern in patterns.get(whole, ())), path
+
+
+def test_the_tests_of_parts_are_not_in_the_wheel():
+    parts = [path for path in (ROOT / "xformer" / "parts").iterdir() if path.is_dir()]
+    build = SETUP.WithoutTests(Distribution({"script_name": "setup.py"}))
+    for folder in parts:
+        found = build.find_package_modules(f"xformer.parts.{folder.name}", str(folder))
+        modules = {Path(path).name for _, _, path in found}
+        assert modules == {
+            path.name
+            for path in folder.glob("*.py")
+            if not path.name.startswith("test_")
+        }
+    assert any([*folder.glob("test_*.py")] for folder in parts)
 
 
 def test_the_workflow_tries_the_lowest_versions_on_three_systems():
@@ -347,6 +362,7 @@ def installed(tmp_path_factory):
     with ZipFile(wheel) as packed:
         (metadata,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
         assert "xformer/py.typed" in packed.namelist()
+        assert not [name for name in packed.namelist() if "/test_" in name]
         assert "\n\n# xformer\n" in packed.read(
             metadata
         ).decode() and b"sdk_version" not in packed.read(metadata)
@@ -415,7 +431,7 @@ def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
     code = (
         "from xformer.parts.learned import ask as learned; "
         "from xformer.training import run; "
-        "print(all(file.is_file() for file in learned.WRITTEN))"
+        "print(all(file.is_file() for file in learned.FILES))"
     )
     assert ask(installed, tmp_path, "python", "-c", code).stdout == "True\n"
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 import gradio as gr
 import pytest
 
-from tests.conftest import random_model
+from tests.fixtures import random_model
 from tests.pages import laid_out, shown
 from xformer.commands import app
 from xformer.hub import checkpoint

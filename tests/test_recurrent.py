@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.conftest import learn_by_heart
+from tests.fixtures import learn_by_heart
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.figures.attention import Choice, units

@@ -2,9 +2,6 @@
 what the page says of it."""
 
 import json
-import math
-from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,10 +9,9 @@ from tests.pages import laid_out
 from xformer import Service
 from xformer.explain.alignment import GOLD, Gold, read_gold, split
 from xformer.hub.shipped import REVERSE, TRANSLATION
-from xformer.parts.round_trip import part as round_trip
 from xformer.parts.sentences.part import PRESETS, presets
 from xformer.parts.translate import part as translate
-from xformer.results import Force, Options
+from xformer.results import Options
 from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import evaluation
@@ -153,36 +149,3 @@ def test_a_page_opens_in_its_language_and_goes_back(models):
         again[page.sentence]["label"] == "English sentence"
         and again[page.sentence]["value"] == "The cat."
     )
-
-
-def test_a_translation_is_translated_back_and_the_sentence_judged_by_it(models, back):
-    went = models.default.translate("The bank is closed today.")
-    *_, answer = round_trip.run(models.default, ENGLISH, went=went, models=models)
-    again = back.translate(went.best.text, went.alone).best.text
-    assert (
-        again == "The bank is closed today."
-        and "It comes back word for word." in answer["came_back"]
-    )
-    went = models.default.translate("I was talking to my friend about his old car.")
-    other = replace(
-        went,
-        n_best=(replace(went.best, text="Hablaba con mi amiga de su viejo coche."),),
-    )
-    *_, answer = round_trip.run(models.default, ENGLISH, went=other, models=models)
-    assert "<del>" in answer["came_back"] and "<ins>" in answer["came_back"]
-    tokens = back.typed(went.source)[0]
-    likely, unlikely = (
-        back.ask(Force(text, tuple(tokens)))
-        for text in (went.best.text, other.best.text)
-    )
-    assert f"--unsure:{1 - math.exp(unlikely.log_probs[0]):.3f}" in answer["came_back"]
-    assert sum(unlikely.log_probs) < sum(likely.log_probs)
-
-
-def test_what_cannot_be_translated_back_is_said(back):
-    nobody = SimpleNamespace(translating=lambda source, target: [])
-    answer = next(
-        round_trip.run(back, SPANISH, went=back.translate("gato"), models=nobody)
-    )
-    assert "(inglés → español)" in answer["problem"] and not answer["came_back"]
-    assert round_trip.run.needs == {"went": "back_empty"}

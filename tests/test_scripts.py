@@ -11,9 +11,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from tests.harness import ROOT, modules
+from xformer.strings import ASSETS, of_parts
 from xformer.ui import components
 
-ROOT = Path(__file__).resolve().parent.parent
+STYLE = ASSETS / "style.css"
+# what else makes HTML
+FIGURES = [*components.SCRIPTS.values(), *(ASSETS / "html").glob("*.html")]
 OXLINT = Path(sys.executable).with_name("oxlint")
 
 
@@ -124,3 +128,34 @@ def test_no_rule_asks_what_a_whole_tab_holds():
         ".tabitem",
         ".translate",
     } & {*asked}
+
+
+def named(text, name):
+    """Whether a text has a name of a class, whole."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+
+
+def test_what_one_part_alone_names_is_styled_beside_it():
+    """Within :is(…), which stands for several, more than one part is meant; frames are
+    named by `ui/frames.py` too."""
+    parts = {}
+    others = ""
+    for path in [*modules("xformer"), *FIGURES, *of_parts("*.html")]:
+        text = path.read_text(encoding="utf-8")
+        if path.parent.parent.name == "parts":
+            parts[path.parent.name] = parts.get(path.parent.name, "") + text
+        else:
+            others += text
+    style = re.sub(r"/\*.*?\*/", "", STYLE.read_text(encoding="utf-8"), flags=re.S)
+    rules = re.findall(r"[^{}]+(?={)", re.sub(r":(?:is|not|has)\([^{}]*\)", "", style))
+    classes = {one for rule in rules for one in re.findall(r"\.([a-z][\w-]*)", rule)}
+    classes -= {"prose"}  # Gradio's
+    assert len(classes) > 100
+    alone = {
+        name: owners[0]
+        for name in sorted(classes)
+        if not named(others, name.removeprefix("frame-"))
+        and len(owners := [one for one, text in parts.items() if named(text, name)])
+        == 1
+    }
+    assert not alone

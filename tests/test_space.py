@@ -205,6 +205,7 @@ def test_a_model_that_ships_is_named_as_everywhere(monkeypatch):
         f"checkpoints/{name}/model.safetensors"
         for name in ("en-es", "es-en", "sentiment", "lecture")
     } <= files
+    assert not [name for name in files if "/test_" in name], "nor what tests it"
     with pytest.raises(
         UserError, match="holds a text classifier, but a translation model is needed"
     ):

@@ -15,7 +15,6 @@ from xformer import results
 from xformer.explain import stream
 from xformer.explain.passes import Pair
 from xformer.figures import stream as figures
-from xformer.parts.principles import draw as walkthrough
 from xformer.results import Follow, Head, UserError, WalkHead
 from xformer.strings import ENGLISH, SPANISH
 
@@ -141,50 +140,6 @@ def test_q_is_what_a_student_gets_who_multiplies(running, learned_pairs, stack, 
         walk.y @ weights[32 + 16 : 32 + 24].T + bias[32 + 16 : 32 + 24],
         walk.k,
         atol=1e-4,
-    )
-
-
-def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
-    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
-    weights, x = (
-        np.array(drawn.z, dtype=float) for drawn in walkthrough.inputs(walk, 1).data
-    )
-    np.testing.assert_allclose(weights[1:] @ x[0], walk.q[1], atol=1e-4)
-    assert weights.shape == (9, 33) and x[0, -1] == 1 and np.isnan(weights[0]).all()
-    said = walkthrough.checked_inputs(walk, 1)
-    assert f"the first number of q is {walk.q[1, 0]:+.4f}" in said
-    assert float(re.search(r"own q is ([\d.e-]+)\.", said)[1]) < 1e-4
-    most, least = (
-        np.sqrt(np.linalg.eigvalsh(walk.w_q.T @ walk.w_q))[i] for i in (-1, 0)
-    )
-    assert f"some directions {most:.2f} times and others {least:.2f} times" in said
-
-
-def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned_pairs):
-    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
-    figure = walkthrough.reshape(walk)
-    above, *blocks = (np.array(drawn.z, dtype=float) for drawn in figure.data)
-    length = len(walk.queries)
-    assert (
-        above.shape == (length, 32)
-        and [block.shape for block in blocks] == [(length, 8)] * 4
-    )
-    np.testing.assert_allclose(blocks[1], walk.q)
-    assert (
-        tuple(figure.data[2].y) == tuple(range(length, 2 * length))
-        and figure.data[2].name == "Head 2"
-    )
-    np.testing.assert_allclose(above[:, 8:16], walk.q)
-    low, high = figure.layout.yaxis.domain
-    margin = figure.layout.margin
-    row = (high - low) * (figure.layout.height - margin.t - margin.b) / length
-    assert row >= 15.9, "the labels of the rows above stand one on another"
-    box, cut = figure.layout.shapes[-2:]
-    assert (box.x0, box.x1, cut.y0, cut.y1) == (
-        8.5,
-        16.5,
-        length - 0.5,
-        2 * length - 0.5,
     )
 
 

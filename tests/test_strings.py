@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import modules
 from xformer.explain import principles as walkthrough
 from xformer.parts.principles import part as walkthrough_tab
 from xformer.results import PARTS, Message, UserError
@@ -50,7 +51,7 @@ LITERAL = {
         first_text_split first_variance live_text train_error_seed train_error_shape""",
 }
 SOURCES = [
-    *Path("xformer").rglob("*.py"),
+    *modules("xformer"),
     *of_parts("*.html"),
     *Path("assets/html").glob("*.html"),
     Path("app.py"),

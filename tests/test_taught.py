@@ -10,8 +10,11 @@ import pytest
 from research.taught import offered
 from xformer.figures.taught import LARGE, PATH, Taught, marked, marks, taught
 from xformer.figures.templates import fill
+from xformer.parts.learned.ask import Index, shipped
+from xformer.parts.lecture import draw as lecture
 from xformer.parts.sentences.part import PRESETS
 from xformer.strings import ENGLISH, SPANISH
+from xformer.training.data.corpora import key
 from xformer.ui.tabs import ALL_EXAMPLES
 
 OPENING = ALL_EXAMPLES["translation"][0]
@@ -93,3 +96,40 @@ def test_only_what_a_model_learned_from_is_said_of_it():
         assert marks(texts, model) == ""
     seen = marks(["The dog bit the man."], "en-es", named=False)
     assert "seen in training" in seen and "word for word" in seen and "<q" not in seen
+
+
+@pytest.mark.full
+def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
+    """Each is looked up by its letters among all pairs, and by its words among every
+    tenth of them, with which stand all that are of learning: there the twin is."""
+    lines = shipped().decode().splitlines(keepends=True)
+    english = set()
+    spanish = {}
+    for line in lines:
+        source, target, _ = line.split("\t")
+        english.add(key(source))
+        spanish.setdefault(key(target), []).append(source)
+    twins = {one.english: one.twin for one in lecture.read() if one.twin}
+    assert {one.english for one in lecture.read() if key(one.reference) in spanish} == {
+        *twins
+    }
+    assert all(
+        twin in spanish[key(one.reference)]
+        for one in lecture.read()
+        if (twin := one.twin)
+    )
+    assert english.isdisjoint(key(one.english) for one in lecture.read())
+    made = Index(
+        "".join(
+            line for i, line in enumerate(lines) if i % 10 == 0 or "learn" in line
+        ).encode(),
+        0,
+    )
+    assert len(made.ends) < len(lines) / 8
+    assert not [
+        one.english for one in lecture.read() if made.nearest(one.english, 1).same
+    ]
+    assert (
+        made.nearest("when did you learn to swim", 1).near[0].source
+        == twins["when did you learn to swim"]
+    )

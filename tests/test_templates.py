@@ -2,11 +2,11 @@
 there and used."""
 
 import re
-from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
 
+from tests.harness import modules
 from xformer.figures import templates
 from xformer.figures.templates import fill
 from xformer.strings import ASSETS, ENGLISH, SPANISH, of_parts
@@ -16,9 +16,7 @@ FILES = sorted([*(ASSETS / "html").glob("*.html"), *of_parts("*.html")])
 CODE = re.sub(
     r"\(\n +",
     "(",
-    "\n".join(
-        path.read_text(encoding="utf-8") for path in Path("xformer").rglob("*.py")
-    ),
+    "\n".join(path.read_text(encoding="utf-8") for path in modules("xformer")),
 )
 
 

@@ -150,8 +150,8 @@ def guesses(args: argparse.Namespace) -> None:
 
 
 def memory(args: argparse.Namespace) -> None:
-    """Score held-out pairs beside as many of assets/learned.tsv.xz, whose sources have
-    as many pieces."""
+    """Score held-out pairs beside as many of learned.tsv.xz, whose sources have as many
+    pieces."""
     from research import fits
 
     pairs = read_pairs(args.pairs)

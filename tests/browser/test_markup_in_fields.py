@@ -24,7 +24,7 @@ from tests.browser.acts import (
 )
 from tests.browser.conftest import visits
 from tests.browser.test_walk import UNFOLD
-from tests.conftest import random_model
+from tests.fixtures import random_model
 from tests.harness import App
 from xformer.hub import checkpoint
 from xformer.strings import ENGLISH

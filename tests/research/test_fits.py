@@ -10,7 +10,7 @@ import pytest
 from research import fits
 from research.__main__ import main
 from research.fits import fit, fit_registers
-from tests.conftest import PAIRS
+from tests.fixtures import PAIRS
 from xformer.__main__ import main as xformer
 from xformer.explain.quality import logistic
 from xformer.parts.learned import ask as learned

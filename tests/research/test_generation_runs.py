@@ -6,7 +6,7 @@ import pytest
 
 from research.options import GenerationRuns
 from research.studies import generations as training
-from tests.conftest import PAIRS
+from tests.fixtures import PAIRS
 from xformer.hub import checkpoint
 
 

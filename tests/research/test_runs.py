@@ -8,7 +8,7 @@ import torch
 from research.__main__ import main
 from research.options import StudyRuns
 from research.studies import runs
-from tests.conftest import PAIRS
+from tests.fixtures import PAIRS
 from xformer.explain import recorded as courses
 from xformer.pieces import EOS
 from xformer.results import UserError

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 import xformer
 from tests.chromium import patience
-from tests.conftest import PAIRS
+from tests.fixtures import PAIRS
 from xformer.figures.attention import Choice, picture
 from xformer.pieces import words
 from xformer.strings import ENGLISH, SPANISH

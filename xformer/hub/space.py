@@ -43,7 +43,7 @@ def push(
     with tempfile.TemporaryDirectory() as temporary:
         staged = Path(temporary)
         for each in FOLDERS:
-            left_out = shutil.ignore_patterns("__pycache__")
+            left_out = shutil.ignore_patterns("__pycache__", "test_*")
             shutil.copytree(root / each, staged / each, ignore=left_out)
         for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
             if wanted is None or wanted in (each.name for each in SHIPPED):

@@ -218,8 +218,8 @@ class NearestPieces(Question[list[tuple[str, float]]]):
 
 
 class NearestContexts(Question[list[Neighbour]]):
-    """The pieces in assets/contexts.txt whose state after a layer of the encoder is
-    most like that of a piece."""
+    """The pieces in contexts.txt whose state after a layer of the encoder is most like
+    that of a piece."""
 
     source: Source
     position: int  # of the piece in the source, from 0

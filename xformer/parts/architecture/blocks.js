@@ -1,6 +1,6 @@
 // The boxes of the architecture. A click or Enter on a box that has attention maps triggers 'choose' {stack, layer}. A
 // click on a box's braces shows the lines of code that compute it. Where the towers bring a teacher's words
-// (data-taught, from assets/teachers.json), the boxes are named by them and framed as that teacher groups them, and
+// (data-taught, from teachers.json), the boxes are named by them and framed as that teacher groups them, and
 // beside them stands a table of what things are called; without towers, the table of all teachers.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {modelText, saveOnClick} from '../../../assets/save.js';

@@ -8,13 +8,14 @@ connection around a sub-layer.
 import json
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from xformer.figures.labels import FORMULAS, percent
 from xformer.figures.templates import fill
 from xformer.parts.architecture import source as code
 from xformer.results import Block, ModelInfo
-from xformer.strings import ASSETS, ENGLISH, Language
+from xformer.strings import ENGLISH, Language
 
 # The sub-layers of each tower, each attention with its stack and the axes of its maps:
 # the towers of queries and keys.
@@ -30,9 +31,9 @@ SUBLAYERS = {
     ),
 }
 # What teachers call the boxes and how they group them, and a table of the same things:
-# assets/teachers.json.
+# teachers.json.
 TEACHING: dict[str, Any] = json.loads(
-    (ASSETS / "teachers.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("teachers.json").read_text(encoding="utf-8")
 )
 OWN = "own"
 TEACHERS = tuple(TEACHING["teachers"])

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -16,7 +17,7 @@ from xformer.parts.judging import maximum as of_maximum
 from xformer.parts.judging.draw import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
 from xformer.serve.protocol import ReviewService, StudyService
-from xformer.strings import ASSETS, Language
+from xformer.strings import Language
 from xformer.ui.components import canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
@@ -32,7 +33,7 @@ FOLDS = (
     ("poolings", "poolings_title", "calibration"),
 )
 PAIRS: list[dict[str, Any]] = json.loads(
-    (ASSETS / "pairs.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("pairs.json").read_text(encoding="utf-8")
 )
 PATIENCE = 1.0  # seconds after which the progress is shown
 

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from xformer.results import (
 from xformer.serve.answers import Answers
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
-from xformer.strings import ASSETS, PACKAGE
+from xformer.strings import PACKAGE
 
 # Pairs written for this project, CC0; `research data translation` writes them too.
 # es-en has not learned from the last.
@@ -36,7 +37,10 @@ WRITTEN = tuple(
     PACKAGE / "training" / "data" / f"{name}.tsv.xz"
     for name in ("written", "words", "prose", "texts")
 )
-FILES = ASSETS / "learned.tsv.xz", *WRITTEN  # of English, Spanish and a mark
+FILES = (
+    Path(__file__).with_name("learned.tsv.xz"),
+    *WRITTEN,
+)  # of English, Spanish and a mark
 # the column that a model reads, by its languages
 SIDES = {("en", "es"): 0, ("es", "en"): 1}
 # by mark; others: tatoeba

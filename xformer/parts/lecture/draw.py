@@ -13,11 +13,11 @@ from xformer.explain.pairs import aligned
 from xformer.figures.taught import MADE, marked, marks
 from xformer.figures.templates import fill
 from xformer.results import Bleu
-from xformer.strings import ASSETS, ENGLISH, Language
+from xformer.strings import ENGLISH, Language
 
 # English, reference, the lecture's answer, its authors' verdict; and the English for
 # which the training pairs that ship have the same Spanish, if they do.
-FILE = ASSETS / "lecture20.tsv"
+FILE = Path(__file__).with_name("lecture20.tsv")
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
 

@@ -3,6 +3,7 @@ model, and changed at will."""
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -30,7 +31,7 @@ from xformer.results import (
 )
 from xformer.results.questions import Begin, WalkAdditive
 from xformer.serve.protocol import ModelPool, TranslationService
-from xformer.strings import ASSETS, Language
+from xformer.strings import Language
 from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
 from xformer.ui.generations import generation
 from xformer.ui.handlers import LATEST, needs, number_of
@@ -66,7 +67,9 @@ POWER = Real(0, *explain.POWERS, step=0.25)
 MOST_PADDING = 4
 RECURRENT = "gru-attention"  # the checkpoint that looks by additive attention
 QUERY = 2  # the query at first: the second piece, which has another to look at
-STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
+STORE: dict[str, Any] = json.loads(
+    Path(__file__).with_name("store.json").read_text(encoding="utf-8")
+)
 RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
 STORE_QUERY = Words(STORE["query"])
 

@@ -3,6 +3,7 @@
 import json
 from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -12,7 +13,7 @@ from xformer.figures import pairs as figures
 from xformer.figures.notice import notice
 from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
-from xformer.strings import ASSETS, Language
+from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Words, head_label, one_head
 from xformer.ui.handlers import LATEST, QUIET, needs, refused
@@ -23,7 +24,7 @@ ID = "sentences"
 TAB = "pairs"
 PRESETS: list[dict[str, Any]]
 *PRESETS, OTHER = json.loads(
-    (ASSETS / "minimal_pairs.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("minimal_pairs.json").read_text(encoding="utf-8")
 )
 
 

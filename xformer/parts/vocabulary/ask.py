@@ -3,6 +3,7 @@ sentences by their states."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,7 +22,6 @@ from xformer.results import (
 )
 from xformer.serve.answers import Answers
 from xformer.serve.protocol import Progress
-from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 
 
@@ -104,7 +104,10 @@ def nearest_contexts(
     with service.guard.work() as pause, service.lock("contexts"):
         if "contexts" not in service.kept:  # made in half a second
             sentences = (
-                (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
+                Path(__file__)
+                .with_name("contexts.txt")
+                .read_text(encoding="utf-8")
+                .splitlines()
             )
             service.kept["contexts"] = Contexts(
                 model, service.tokenizer, sentences, pause

@@ -2,6 +2,7 @@
 by piece, and two compared."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -11,7 +12,7 @@ from xformer.figures.notice import notice
 from xformer.parts.writing import draw as figures
 from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
-from xformer.strings import ASSETS, Language
+from xformer.strings import Language
 from xformer.ui.components import TRANSPORT
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
@@ -22,7 +23,7 @@ ID = "writer"
 FOLDS = (("likelier", "lm_two"),)
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads(
-    (ASSETS / "likelier.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("likelier.json").read_text(encoding="utf-8")
 )
 MOST_PLACES = 100_000  # no text has as many pieces
 SAMPLING: dict[str, Real | Whole] = {

@@ -1,20 +1,16 @@
 """Heads switched off and words left out: against passes done by hand, and without a
 trace on anybody else's."""
 
-import re
 import threading
 
 import numpy as np
 import pytest
 import torch
 
-from xformer.explain import maps
 from xformer.model import Heads
 from xformer.parts.ablation import part as ablation
-from xformer.parts.attribution_methods import part as attribution_methods
 from xformer.parts.counterfactual import part as counterfactual
 from xformer.parts.positions import part as positions
-from xformer.pieces import words
 from xformer.results import Occlude, Positions, RankHeads, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH
@@ -192,34 +188,3 @@ def test_occlusion_is_the_source_without_each_word(running, learned_pairs):
     np.testing.assert_allclose(
         found.effect[:, 1], np.subtract(whole, without), atol=1e-4
     )
-
-
-@pytest.mark.parametrize(
-    ("rates", "row"),
-    [
-        (None, 1),
-        ({"predicted": [[0.8] * 4], "given": [[0.1] * 4]}, 2),
-        ({"predicted": [[0.1] * 4], "given": [[0.8] * 4]}, 1),
-    ],
-)
-def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(
-    running, learned_pairs, monkeypatch, rates, row
-):
-    english, spanish = learned_pairs[0]
-    monkeypatch.setattr(
-        running, "metrics", {"alignment": {"alignment_error_rate": rates}}
-    )
-    trace = running.trace(english, spanish)
-    assert words(trace.predicted)[1] == [1], "the second word is one piece"
-    html = attribution_methods.compare(
-        running,
-        ENGLISH,
-        trace=trace,
-        result=running.ask(Occlude(english, spanish)),
-        word=1,
-        head="cross.1.3",
-    )["table"]
-    wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
-    assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [
-        f"{value:.3f}" for value in wanted
-    ]

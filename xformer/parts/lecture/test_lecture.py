@@ -34,7 +34,7 @@ def test_the_file_has_twenty_sentences_with_answers_and_verdicts():
 
 
 def test_what_our_models_learned_from_is_counted_and_marked():
-    """tests/test_learned.py looks for these in the pairs."""
+    """xformer/parts/learned/test_learned.py looks for these in the pairs."""
     assert [one.english for one in tab.SENTENCES if one.twin] == [
         "you are so shallow",
         "when did you learn to swim",

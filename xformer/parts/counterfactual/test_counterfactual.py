@@ -375,3 +375,17 @@ def test_a_loop_that_a_choice_leads_into_is_warned_of(running, found, monkeypatc
         running, ENGLISH, translation=found, step=1, piece=rival(found.best, 1)
     )
     assert "in a loop" in said["result"]
+
+
+def test_a_locked_word_of_the_translation_is_the_step_that_is_changed(
+    running, learned_pairs
+):
+    found = running.translate(learned_pairs[0][0])
+    answer = tab.follow(running, ENGLISH, translation=found, lock="es1")
+    assert answer["step"] == 0 and answer["piece"]["choices"]
+    offered = tab.offer(running, ENGLISH, translation=found, lock="es2-en1")
+    assert offered["step"]["value"] == 1, (
+        "also where the translation comes after the lock"
+    )
+    for lock in ("", "en1", "es99"):
+        assert tab.follow(running, ENGLISH, translation=found, lock=lock) == {}

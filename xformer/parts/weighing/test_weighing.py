@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import random_model
+from tests.fixtures import random_model
 from tests.pages import laid_out
 from xformer import results
 from xformer.explain import principles as walkthrough

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
-from tests.test_learned import answers, index
 from xformer.parts.learned import ask as learned
+from xformer.parts.learned.test_learned import answers, index
 from xformer.strings import ENGLISH, SPANISH
 
 TEXT = "The zyzzy dog eats the bread."

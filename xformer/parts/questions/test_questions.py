@@ -1,7 +1,7 @@
 """The questions made from a sentence: each number of each answer against the pass and
 the search, and each address against the page.
 
-tests/asked.tsv holds forty sentences, twenty of them of Tatoeba (CC-BY 2.0 FR) that no
+xformer/parts/questions/test_asked.tsv holds forty sentences, twenty of them of Tatoeba (CC-BY 2.0 FR) that no
 model here has learned from.
 """
 
@@ -20,7 +20,6 @@ from tests.pages import laid_out
 from xformer.figures.labels import percent
 from xformer.parts.questions import draw, find, part
 from xformer.parts.questions.find import BOUND, Side, questions
-from xformer.parts.translate import part as translate
 from xformer.pieces import EOS, SPECIAL, words
 from xformer.results import Head, Options, Trace, UserError
 from xformer.serve.translation import Service
@@ -30,7 +29,7 @@ from xformer.ui.tabs import examples
 ROWS = [
     line.split("\t")
     for line in Path(__file__)
-    .with_name("asked.tsv")
+    .with_name("test_asked.tsv")
     .read_text(encoding="utf-8")
     .splitlines()
 ]
@@ -452,43 +451,32 @@ def test_each_address_is_one_that_the_page_reads(running):
 # On the page
 
 
-def answered(service, text, language=ENGLISH, **more):
-    """What the Translate tab answers, with the questions."""
-    settings = {"beam": 4, "n_best": 3, "length_penalty": 1, "longest": 40, **more}
-    *_, answer = translate.run(
-        service,
-        language,
-        sentence=text,
-        former=None,
-        of_pair={part.ID: part.of_pair},
-        **settings,
-    )
-    return answer
+def shown(service, text, language=ENGLISH):
+    """What stands under the translation of a text."""
+    return part.of_pair(service, language, *service.translate_and_trace(text, OPTIONS))
 
 
 def test_the_questions_come_with_the_translation_and_ask_the_model_nothing(
     running, monkeypatch
 ):
-    text = examples(running)[0]
-    running.translate_and_trace(text, translate.options_of(
-        beam=4, n_best=3, length_penalty=1), 40)  # fmt: skip
+    translation, trace = running.translate_and_trace(examples(running)[0], OPTIONS)
     for name in ("_translated", "ask", "trace", "translate", "translate_many"):
         monkeypatch.setattr(type(running), name, None)
-    shown = answered(running, text)[part.ID]
-    assert shown.count("<li>") == 3 == shown.count("data-address")
+    html = part.of_pair(running, ENGLISH, translation, trace)
+    assert html.count("<li>") == 3 == html.count("data-address")
 
 
 def test_their_words_are_escaped_and_their_addresses_can_be_read(running):
-    shown = answered(running, 'The <b>cat</b> & "it" sleeps.')[part.ID]
-    assert "<b>" not in shown
-    for address in re.findall(r'data-address="([^"]*)"', shown):
+    html = shown(running, 'The <b>cat</b> & "it" sleeps.')
+    assert "<b>" not in html
+    for address in re.findall(r'data-address="([^"]*)"', html):
         named = json.loads(unescape(address))
         assert named["tab"] in ("attention", "model") or named["translate_part"]
 
 
 def test_they_are_in_the_language_of_the_page(running):
-    shown = answered(running, "She reads a book, and he sings.", SPANISH)[part.ID]
-    assert SPANISH.html("ask_title") in shown and "¿" in shown and "What" not in shown
+    html = shown(running, "She reads a book, and he sings.", SPANISH)
+    assert SPANISH.html("ask_title") in html and "¿" in html and "What" not in html
 
 
 @pytest.mark.parametrize("text", ["cat", "the " * 120, "Hello.", "7", "…"])

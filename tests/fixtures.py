@@ -35,8 +35,6 @@ from xformer.serve.writer import Writer
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
-pytest_plugins = ["tests.chromium"]
-
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.load_profile("steady")
 

@@ -20,7 +20,7 @@ from xformer.hub import checkpoint
 from xformer.parts.judging import draw as figures
 from xformer.parts.judging import maximum as of_maximum
 from xformer.parts.judging import part as tab
-from xformer.parts.judging.draw import Example, View
+from xformer.parts.judging.draw import Example, View, rank_correlation, ranks
 from xformer.results import (
     Attribution,
     Bin,
@@ -880,3 +880,30 @@ def test_a_head_that_the_other_classifier_has_not_is_its_last():
         None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2
     )
     assert drawn == last
+
+
+def test_ranks_that_tie_share_their_mean():
+    assert ranks(np.array([10, 20, 20, 5])).tolist() == [2, 3.5, 3.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted"),
+    [
+        ([1, 2, 3, 4], [10, 100, 1000, 10_000], 1),
+        ([1, 2, 3], [3, 2, 1], -1),
+        # the example of scipy.stats.spearmanr
+        ([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),
+        # Wikipedia's
+        (
+            [86, 97, 99, 100, 101, 103, 106, 110, 112, 113],
+            [2, 20, 28, 27, 50, 29, 7, 17, 6, 12],
+            -29 / 165,
+        ),
+        ([1, 2], [1, 2], None),
+        ([1, 2, 3], [4, 4, 4], None),
+        ([], [], None),
+    ],
+)
+def test_rank_correlation_by_hand(first, second, wanted):
+    found = rank_correlation(np.array(first, float), np.array(second, float))
+    assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12))

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from tests.pages import laid_out, shown
-from xformer.parts.ablation import part as ablation
 from xformer.parts.attention import part as tab
-from xformer.parts.attribution_methods import part as attribution_methods
-from xformer.parts.counterfactual import part as counterfactual
-from xformer.results import Head, Options
+from xformer.results import Options
 from xformer.strings import ENGLISH
-from xformer.ui.handlers import Ask
 
 
 @pytest.fixture(scope="module")
@@ -351,85 +347,22 @@ def test_what_an_address_looks_into_is_traced_when_its_sentence_is_there(
     )
 
 
-# What the drawer makes of it
-
-
-def test_a_locked_word_of_the_translation_is_chosen_in_the_drawer(
-    running, trace, learned_pairs
-):
+def test_the_field_names_what_another_tab_has_chosen(running, learned_pairs):
     found = running.translate(learned_pairs[0][0])
-    answer = counterfactual.follow(running, ENGLISH, translation=found, lock="es1")
-    assert answer["step"] == 0 and answer["piece"]["choices"]
-    offered = counterfactual.offer(running, ENGLISH, translation=found, lock="es2-en1")
-    assert offered["step"]["value"] == 1, (
-        "also where the translation comes after the lock"
-    )
-    before = {"trace": trace, "lock": "none"}
-    for lock, word in (("es1", 0), ("es3-en1", 2)):
-        assert attribution_methods.follow(trace, lock, before) == {"word": word}
-        assert attribution_methods.follow(trace, lock, {**before, "lock": lock}) == {}
-    for lock in ("", "en1", "es99"):
-        assert (
-            counterfactual.follow(running, ENGLISH, translation=found, lock=lock) == {}
-        )
-        assert attribution_methods.follow(trace, lock, before) == {}
+    for spanish, named in (("El perro.", "El perro."), ("", found.best.text)):
+        assert tab.name_inspected(
+            running, ENGLISH, translation=found, spanish=spanish
+        ) == {"inspected": named}
 
 
-def test_what_each_word_needs_is_compared_word_by_word(running, trace):
-    pictures = laid_out(running).pictures[attribution_methods.ID]
-    made = {}
-
-    def draw(**values):
-        return Ask.always(running, ENGLISH).answer(
-            pictures.draw,
-            **{"made": made, "trace": trace, "lock": "", "head": "cross.2.1", **values},
-        )
-
-    offered = draw(word=None, result=None)
+def test_unknown_characters_in_typed_spanish_are_warned_of(running):
+    found = running.translate("The cat sleeps.")
+    said = tab.inspect(running, ENGLISH, translation=found, target="El 漢 gato.")
+    assert "has never seen 漢" in said["problem"] and "<unk>" in said["trace"].predicted
+    assert said["spanish"] == "El 漢 gato."
     assert (
-        offered["word"]["value"] == 1
-        and offered["result"] is None
-        and offered["table"] == ""
+        tab.inspect(running, ENGLISH, translation=found, target=found.best.text)[
+            "problem"
+        ]
+        == ""
     )
-    assert offered["word"]["choices"][:3] == [("El", 0), ("gato", 1), ("duerme", 2)]
-    done = draw(word=1, result=None, action=attribution_methods.occlude)
-    assert (
-        ENGLISH.say("occlusion_title")
-        in json.loads(done["picture"]["figure"])["layout"]["title"]["text"]
-    )
-    other = draw(word=2, result=done["result"])
-    assert "picture" not in other
-    for name, answer in (("gato", done), ("duerme", other)):
-        table = unescape(answer["table"])
-        assert f"“{name}”" in table and "layer 2, head 1" in table
-        assert table.count("<tr>") == 1 + 5, "a header; The cat sleeps . </s>"
-    gone = draw(trace=None, word=2, result=done["result"])
-    assert gone["table"] == "" and gone["picture"] is gone["result"] is None
-
-
-def test_a_head_or_a_whole_layer_is_switched_off_and_none_twice(running):
-    where = {"stack": "cross", "layer": 2}
-    off = ablation.add(running, ENGLISH, off=[], **where, head=3)["off"]
-    assert off == ["cross.2.3"]
-    off = ablation.add(running, ENGLISH, off=off, **where)["off"]
-    assert off == ["cross.2.3", *(str(Head("cross", 2, head)) for head in (1, 2, 4))]
-
-
-def test_the_translation_without_some_heads_is_compared_or_one_is_asked_for(
-    running, learned_pairs
-):
-    ask = Ask.always(running, ENGLISH)
-    found = running.translate(learned_pairs[0][0])
-    said = ask.answer(ablation.run, translation=found, off=[])
-    assert "No head is switched off: add one" in said["problem"]
-    said = ask.answer(ablation.run, translation=found, off=["cross.2.1", "cross.2.2"])[
-        "result"
-    ]
-    assert (
-        "Log-probability of the translation above with all heads" in said
-        and learned_pairs[0][1] in said
-    )
-    ranked = ask.answer(
-        ablation.rank, translation=found, stack="cross", progress=lambda _: None
-    )["result"]
-    assert ranked.count("layer ") == 8

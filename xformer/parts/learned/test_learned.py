@@ -20,7 +20,6 @@ from xformer.parts.learned import ask as learned
 from xformer.parts.learned import draw as figures
 from xformer.parts.learned import part
 from xformer.parts.learned.ask import FILES, Index, plain, shipped
-from xformer.parts.lecture import draw as lecture
 from xformer.results import (
     Force,
     Learned,
@@ -31,7 +30,7 @@ from xformer.results import (
 )
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.training.data.corpora import key, read_marked_pairs
+from xformer.training.data.corpora import read_marked_pairs
 from xformer.ui.handlers import Ask
 
 PAIRS = [
@@ -176,7 +175,7 @@ def test_what_has_no_known_word_is_near_to_nothing():
 def test_what_ships_is_what_was_learned_from_and_is_small():
     sizes = [path.stat().st_size for path in FILES]
     assert sizes[0] < 6_000_000 and {path.parent.name for path in FILES} == {
-        "assets",
+        "learned",
         "data",
     }
     pairs = read_marked_pairs(FILES[0])
@@ -231,43 +230,6 @@ def test_what_was_learned_from_and_is_not_shown_is_counted_as_the_card_has_it(na
         said = fill("learned.note", language, other=OTHER, made=MADE)
         for number in (*nearest, sum(others)):
             assert language.say("first_number", n=number) in said
-
-
-@pytest.mark.full
-def test_the_lectures_sentences_that_have_a_twin_are_those_that_say_so():
-    """Each is looked up by its letters among all pairs, and by its words among every
-    tenth of them, with which stand all that are of learning: there the twin is."""
-    lines = shipped().decode().splitlines(keepends=True)
-    english = set()
-    spanish = {}
-    for line in lines:
-        source, target, _ = line.split("\t")
-        english.add(key(source))
-        spanish.setdefault(key(target), []).append(source)
-    twins = {one.english: one.twin for one in lecture.read() if one.twin}
-    assert {one.english for one in lecture.read() if key(one.reference) in spanish} == {
-        *twins
-    }
-    assert all(
-        twin in spanish[key(one.reference)]
-        for one in lecture.read()
-        if (twin := one.twin)
-    )
-    assert english.isdisjoint(key(one.english) for one in lecture.read())
-    made = Index(
-        "".join(
-            line for i, line in enumerate(lines) if i % 10 == 0 or "learn" in line
-        ).encode(),
-        0,
-    )
-    assert len(made.ends) < len(lines) / 8
-    assert not [
-        one.english for one in lecture.read() if made.nearest(one.english, 1).same
-    ]
-    assert (
-        made.nearest("when did you learn to swim", 1).near[0].source
-        == twins["when did you learn to swim"]
-    )
 
 
 def test_words_that_both_have_are_marked_whatever_their_case_and_nothing_is_lost():
@@ -354,9 +316,7 @@ def test_it_says_which_of_the_pairs_a_model_learned_from(running, name, said):
 
 
 def test_each_generation_learned_from_the_pairs_of_tatoeba_alone():
-    pairs = len(
-        lzma.decompress((ROOT / "assets" / "learned.tsv.xz").read_bytes()).splitlines()
-    )
+    pairs = len(lzma.decompress(FILES[0].read_bytes()).splitlines())
     for name in figures.GENERATIONS:
         folder = ROOT / "checkpoints" / name
         assert json.loads((folder / "metrics.json").read_text())["learned_from"] == {

@@ -10,8 +10,10 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
 
 from tests.pages import laid_out, shown
+from tests.test_fuzz import ANY, answered, few
 from xformer import results
 from xformer.explain import passes
 from xformer.explain import principles as walkthrough
@@ -935,3 +937,54 @@ def test_the_locked_word_asks_as_the_attention_tab_reads_each_head(
         running.metrics, "alignment", {"alignment_error_rate": measured}
     )
     assert tab.locked_query(running, lock, Head.parse(head)) == query
+
+
+def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
+    weights, x = (
+        np.array(drawn.z, dtype=float) for drawn in figures.inputs(walk, 1).data
+    )
+    np.testing.assert_allclose(weights[1:] @ x[0], walk.q[1], atol=1e-4)
+    assert weights.shape == (9, 33) and x[0, -1] == 1 and np.isnan(weights[0]).all()
+    said = figures.checked_inputs(walk, 1)
+    assert f"the first number of q is {walk.q[1, 0]:+.4f}" in said
+    assert float(re.search(r"own q is ([\d.e-]+)\.", said)[1]) < 1e-4
+    most, least = (
+        np.sqrt(np.linalg.eigvalsh(walk.w_q.T @ walk.w_q))[i] for i in (-1, 0)
+    )
+    assert f"some directions {most:.2f} times and others {least:.2f} times" in said
+
+
+def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned_pairs):
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
+    figure = figures.reshape(walk)
+    above, *blocks = (np.array(drawn.z, dtype=float) for drawn in figure.data)
+    length = len(walk.queries)
+    assert (
+        above.shape == (length, 32)
+        and [block.shape for block in blocks] == [(length, 8)] * 4
+    )
+    np.testing.assert_allclose(blocks[1], walk.q)
+    assert (
+        tuple(figure.data[2].y) == tuple(range(length, 2 * length))
+        and figure.data[2].name == "Head 2"
+    )
+    np.testing.assert_allclose(above[:, 8:16], walk.q)
+    low, high = figure.layout.yaxis.domain
+    margin = figure.layout.margin
+    row = (high - low) * (figure.layout.height - margin.t - margin.b) / length
+    assert row >= 15.9, "the labels of the rows above stand one on another"
+    box, cut = figure.layout.shapes[-2:]
+    assert (box.x0, box.x1, cut.y0, cut.y1) == (
+        8.5,
+        16.5,
+        length - 0.5,
+        2 * length - 0.5,
+    )
+
+
+@pytest.mark.full
+@few
+@given(ANY)
+def test_any_list_is_looked_up_in_or_refused_in_a_sentence(lines):
+    answered(store.read, lines)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import random_model
+from tests.fixtures import random_model
 from tests.harness import ROOT
 from tests.pages import laid_out, shown
 from xformer.explain.meanings import (
@@ -26,7 +26,6 @@ from xformer.explain.meanings import (
 from xformer.explain.passes import Pair
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config
-from xformer.parts.learned.ask import WRITTEN
 from xformer.parts.meanings import draw as figures
 from xformer.parts.meanings import part
 from xformer.pieces import EOS, words
@@ -374,7 +373,9 @@ def test_padding_changes_no_state(running):
 
 def test_the_sentences_are_pairs_that_ship_and_each_is_there_once():
     lines = (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()
-    with lzma.open(WRITTEN[0], "rt", encoding="utf-8") as file:
+    with lzma.open(
+        ROOT / "xformer/training/data/written.tsv.xz", "rt", encoding="utf-8"
+    ) as file:
         written = {line.rsplit("\t", 1)[0] for line in file}
     assert (
         len(lines) == len({line.split("\t")[0] for line in lines}) == SENTENCES[1]

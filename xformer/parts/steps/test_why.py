@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.conftest import random_model
+from tests.fixtures import random_model
 from xformer import model as transformer
 from xformer.explain import stream
 from xformer.explain.passes import Pair

@@ -11,7 +11,6 @@ import torch
 
 from tests.pages import laid_out
 from xformer.hub import checkpoint
-from xformer.parts.attention.part import name_inspected
 from xformer.parts.steps import beam_tree
 from xformer.parts.steps import part as tab
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
@@ -293,9 +292,6 @@ def test_a_dropped_hypothesis_is_translated_on_and_the_page_looks_into_it(
         gone["spanish"] not in ("", translation.best.text)
         and "The page now looks into this one" in gone["went"]
     )
-    assert name_inspected(
-        running, ENGLISH, translation=translation, spanish=gone["spanish"]
-    ) == {"inspected": gone["spanish"]}
     own = grow(translation, tree_node=0, action=tab.go_on)
     assert own["spanish"] == "" and own["trace"].predicted == translation.best.pieces
     assert "It is the model’s own translation." in own["went"]

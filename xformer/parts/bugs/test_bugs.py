@@ -5,14 +5,14 @@ import base64
 import json
 import math
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.conftest import random_model
+from tests.fixtures import random_model
+from tests.harness import ROOT
 from tests.pages import laid_out, shown
 from xformer.explain.passes import UNCHANGED, Pair, trace
 from xformer.fast import pack
@@ -26,7 +26,7 @@ from xformer.results import BUGS, STACKS, Examine, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 
-CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
+CHECKPOINTS = ROOT / "checkpoints"
 SENTENCE = "I was talking to my friend about his old car."
 HEALTHY = ""
 EVERY_BUG = pytest.mark.parametrize("bug", BUGS)

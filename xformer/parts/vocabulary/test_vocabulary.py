@@ -4,6 +4,7 @@ nearest to one in other sentences."""
 import math
 import re
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from xformer.parts.vocabulary import part
 from xformer.parts.vocabulary.ask import Contexts, nearest_pieces
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import NearestContexts, NearestPieces, UserError
-from xformer.strings import ASSETS, ENGLISH, SPANISH
+from xformer.strings import ENGLISH, SPANISH
 
 SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
 
@@ -203,7 +204,12 @@ def test_a_slip_changes_two_letters_in_the_middle():
 
 
 def test_the_example_sentences_are_short_and_each_is_there_once():
-    lines = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        Path(__file__)
+        .with_name("contexts.txt")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     assert (
         len(set(lines)) == len(lines) > 200
         and max(len(line.split()) for line in lines) <= 12
