@@ -78,17 +78,16 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             for module in beside:
                 getattr(module, "build_below", lambda part: None)(part)
             part["others"] = gr.HTML(elem_classes="tables")
-        with gr.Column(scale=5, min_width=300):
-            with part.folded("reference"):
-                with gr.Row(elem_classes="ask"):
-                    part["reference"] = gr.Textbox(
-                        label=say("reference"), lines=1, max_lines=4, scale=8
-                    )
-                    button = gr.Button(say("compare"), scale=1, min_width=120)
-                part["scores"] = gr.HTML(elem_classes="tables")
-                for module in folded:
-                    with part.folded(module.ID):
-                        module.build(part)
+        with gr.Column(scale=5, min_width=300), part.folded("reference"):
+            with gr.Row(elem_classes="ask"):
+                part["reference"] = gr.Textbox(
+                    label=say("reference"), lines=1, max_lines=4, scale=8
+                )
+                button = gr.Button(say("compare"), scale=1, min_width=120)
+            part["scores"] = gr.HTML(elem_classes="tables")
+            for module in folded:
+                with part.folded(module.ID):
+                    module.build(part)
     with page.search:
         _settings(part)
 
