@@ -48,12 +48,17 @@ export function showBarOf(tab) {
   dataset.ownField = state.ownFields.includes(state.sheets[tab] ?? tab);
 }
 
-// Notes that a person chose a tab: that is a step of the history, also right after Back. The bar has its new height at
+// Notes that a person chose a tab, or a sheet of one: that is a step of the history, also right after Back. The bar has its new height at
 // once; `tabOpened` in page.js is called when Gradio has laid out the tab.
 function chooseTab(event) {
   const tab = event.target.closest('[role=tab]');
   if (event.isTrusted && tab) state.returning = false;
   if (tab?.matches('.bar ~ .tabs > .tab-wrapper *')) showBarOf(tab.dataset.tabId);
+  const sheet = event.target.closest('.sheets label')?.querySelector('input');
+  if (!sheet) return;
+  const of = document.querySelector('.bar').dataset.tab;
+  state.sheets[of] = sheet.value;
+  showBarOf(of);
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of
