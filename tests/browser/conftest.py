@@ -72,7 +72,9 @@ def visits(chromium, person, address):
         if before is not None:
             before(page)
         page.goto(address + path)
-        page.locator(".piece").first.wait_for(state="attached")
+        # of the translation, or of another sheet of its tab, which then stands alone
+        begun = page.locator(".piece, .sheet[class*=later-] .framed")
+        begun.first.wait_for(state="attached")
         if not early:
             idle(page)
         return page
