@@ -40,7 +40,7 @@ export function openState(address) {
   goToAddress(query);
 }
 
-// Shows the bar, and what ends the page, as the open sheet of a tab wants them: where it has its own field, the sentence
+// Shows the bar, and what ends the page, as the open sheet wants them: where it has its own field, the sentence
 // gives way.
 export function showBarOf(tab) {
   const {dataset} = document.querySelector('.bar');
