@@ -10,7 +10,7 @@ const BY = {ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1};
 
 // The main picture of each tab, to which the skip link leads too.
 export const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .whole-pass, .readings, ' +
-  '.picture:not([data-empty=true]), .architecture';
+  '.picture:not([data-empty=true]), .splits, .architecture';
 
 const shown = selector => [...document.querySelectorAll(selector)].filter(one => one.checkVisibility());
 const openTab = () => shown('.tabs > [role=tabpanel]')[0];

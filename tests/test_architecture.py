@@ -302,7 +302,8 @@ def parts_of(path):
     return {
         name.split(".")[2]
         for name in named_by(path)
-        if name.startswith("xformer.parts.") and name != "xformer.parts.TABS"
+        if name.startswith("xformer.parts.")
+        and (ROOT / "xformer" / "parts" / name.split(".")[2]).is_dir()
     }
 
 

@@ -236,7 +236,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
         "weigh_kind": "zeroed",
         "weigh_power": -2.5,
         "teacher": "kak",
-        "model_part": "vocabulary",
+        "model_part": "bugs",
         "whole_heads": "strongest",
         "whole_step": 3,
         "whole_block": "encoder.2",

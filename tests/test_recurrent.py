@@ -22,7 +22,6 @@ from xformer.parts.attention import part as tab
 from xformer.parts.attribution_methods import part as attribution_methods
 from xformer.parts.counterfactual import draw as counterfactual_figures
 from xformer.parts.counterfactual import part as counterfactual
-from xformer.parts.translate import part as translation_tab
 from xformer.pieces import BOS, EOS, PAD
 from xformer.recurrent import (
     ATTENTIONS,
@@ -379,16 +378,6 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(
         said["picture"] is None
         and (ENGLISH.html("no_maps_stack") if attention else lacking) in said["below"]
     )
-    (said,) = ask.answers(
-        translation_tab.run,
-        sentence=pairs[0][0],
-        former=None,
-        beam=2,
-        n_best=2,
-        length_penalty=1,
-        longest=30,
-    )
-    assert (lacking in said["seen"]) != attention
     piece = translation.best.alternatives[0][1][0]
     said = ask.answer(counterfactual.run, translation=translation, step=0, piece=piece)
     assert not said["problem"] and (lacking in said["result"]) != attention

@@ -28,7 +28,7 @@ PICTURES = {
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
     "training": "table.generations, .picture.train-gradients[data-drawn] svg.main-svg",
-    "model": ".architecture .towers",
+    "model": ".splits[data-empty=false], .architecture .towers",
 }
 
 

@@ -59,7 +59,7 @@ def test_the_pass_is_played_and_looked_into_and_the_other_parts_follow_the_sente
     )
 
     page.locator("[role=tab][data-tab-id=model]").click()
-    expect(page.locator("p.asks", has_text=say("asks_architecture"))).to_be_visible()
+    part(page, "part_architecture")
     panel = page.locator(".code-of").first
     towers = page.locator(".architecture.block .towers").first
     page.get_by_role(

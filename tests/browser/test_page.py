@@ -54,7 +54,7 @@ def test_a_sentence_is_translated_and_looked_into(visit, learned_pairs):
     expect_spanish(page, learned_pairs[1][1])
     picture = page.locator(".whole-pass svg.pass")
     expect(picture.locator("[data-piece]").first).to_have_attribute("aria-label", "The")
-    expect(picture).to_be_in_viewport(ratio=1)
+    expect(page.locator(".whole-pass .scroll")).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Open: decoder, layer 2").click()
     page.get_by_role("button", name=say("whole_open_attention")).last.click()
     expect(page.locator(".view .title")).to_contain_text("layer 2 of 2")
@@ -129,11 +129,11 @@ def test_the_keyboard_goes_through_the_page(visit, learned_pairs):
     # one stop of the tab key
     expect(page.locator(".translation .piece[tabindex='0']")).to_have_count(1)
     tab(page, "model").click()
-    expect(page.locator(".architecture .towers").first).to_be_visible()
+    expect(page.locator(".splits[data-empty=false]")).to_be_visible()
     skip.focus()
     page.keyboard.press("Enter")
     idle(page)
-    assert page.evaluate("document.activeElement.closest('.architecture') !== null")
+    assert page.evaluate("document.activeElement.closest('.splits') !== null")
     tab(page, "positions").click()
     idle(page)
     group = page.locator(

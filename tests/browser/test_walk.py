@@ -232,7 +232,7 @@ class Walk:
     ("path", "width", "height", "highest", "picture", "tallest"),
     [
         ("/?__theme=light&", 1280, 800, 100, 240, 1400),
-        ("/es?__theme=dark&", 375, 812, 130, 380, 2400),
+        ("/es?__theme=dark&", 375, 812, 130, 380, 2700),
     ],
     ids=["desk", "phone"],
 )

@@ -64,7 +64,7 @@ TABS: Mapping[str, Tab] = {
         ("generations", "beginning", "live", "recorded", "forming", "path", "learned"),
         "part",
     ),
-    "model": Tab(("architecture", "bugs", "vocabulary", "meanings"), "model_part"),
+    "model": Tab(("vocabulary", "meanings", "architecture", "bugs"), "model_part"),
 }
 
 

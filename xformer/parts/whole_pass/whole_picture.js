@@ -236,8 +236,9 @@ function inputs({texts, images, opens: {positions}}, place, first, all) {
   const under = `<tspan ${UNDERLINED}>${escapeHtml(other)}</tspan></text>`;
   const [own, named] = place.isUpright ? [place.named(one, embedding), place.named(other, position, UNDERLINED)] :
     ['', `<text x="${x}" y="${y}" ${bold}>${escapeHtml(one)} + ${under}`];
+  const name = `${place.isUpright ? other : texts.whole_embedding} · ${texts.whole_open_positions}`;
   return picture(place, images.embedding, embedding, first, all) + own +
-    opens(positions, 'positions', texts.whole_open_positions, box(place, position - 3, first, strip + 6, all, TARGET) +
+    opens(positions, 'positions', name, box(place, position - 3, first, strip + 6, all, TARGET) +
       picture(place, images.position, position, first, all) + named);
 }
 
@@ -297,7 +298,8 @@ const listed = one => one.rank ? one.likeliest : [...one.likeliest, [one.wanted,
 // Upright, the page tells these beside its buttons.
 function nextPart(pass, place, step, paper) {
   const {texts, opens: {step: address}} = pass, one = pass.steps[step - 1], rivals = listed(one);
-  const name = fill(texts.whole_open_step, {piece: one.wanted, step});
+  const read = rivals.map(([piece, p]) => `${cut(piece)} ${percent(p)}`).join(' ');
+  const name = `${read} ${texts.whole_next} · ${fill(texts.whole_open_step, {piece: one.wanted, step})}`;
   const head = title(place, 'next', texts.whole_next, `${UNDERLINED} ${halo(paper)}`);
   const each = (place.isUpright ? rivalsBelow : rivalsBeside)(place, rivals, one.wanted);
   return opens(fill(address, {step}), 'rivals', name, each + head) +
