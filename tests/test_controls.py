@@ -663,3 +663,17 @@ def test_opening_a_tab_asks_the_server_for_that_tab_alone(page):
         "what listens to the open tab runs in the browser"
     )
     assert [*page.opened] == [module.ID for module in TABS]
+
+
+def test_an_address_shows_the_part_that_it_names_before_its_tab_is_there(running):
+    page = laid_out(running)
+    for part in ("generations", "path"):
+        updates = open_at(page, {"tab": "training", "part": part})[1]
+        seen = [
+            name
+            for name, view in page.views.items()
+            if name.startswith("training.")
+            and name.endswith("_seen")
+            and updates[view.component]["visible"]
+        ]
+        assert seen == [f"training.{part}_seen"]

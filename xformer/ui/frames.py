@@ -5,7 +5,7 @@ classes that it is declared with: "frame-chart" and so on, or one of `FORMS`.
 assets/waiting.js shows the frame while an answer is awaited, and says what is computed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import gradio as gr
 
@@ -39,18 +39,35 @@ def give(block: gr.blocks.BlockContext, name: str) -> None:
             one.label = name
 
 
-def lay(tab: gr.Tab, language: Language, name: str) -> None:
+def lay(
+    tab: gr.Tab,
+    language: Language,
+    name: str,
+    parts: Mapping[str, gr.Column] | None = None,
+) -> None:
     """Lay out what stands in a tab until it comes, called inside it at its end: the
-    frames of what is seen first."""
-    seen = [
-        form
-        for one in _inside(tab, seen=True)
-        if isinstance(one, gr.HTML) and (form := form_of(one.elem_classes))
-    ]
+    frames of what is seen first. parts: by the query of an address, what is seen
+    there, where it is one of several; without that, the tab."""
+    seen = {where: _forms(part) for where, part in (parts or {"": tab}).items()}
     gr.HTML(
-        fill("page.laying", language, name=name, forms=seen[:MOST]),
+        fill("page.laying", language, name=name, parts=seen),
         elem_classes=LAYING,
+        elem_id=f"{LAYING}-{tab.id}",
     )
+
+
+def _forms(block: gr.blocks.BlockContext) -> list[str]:
+    """The forms of what is seen first in a block; of what is folded in it where nothing
+    that is seen has one."""
+    for seen in (True, False):
+        forms = [
+            form
+            for one in _inside(block, seen)
+            if isinstance(one, gr.HTML) and (form := form_of(one.elem_classes))
+        ]
+        if forms:
+            break
+    return forms[:MOST]
 
 
 def _inside(block: gr.blocks.Block, seen: bool = False) -> Iterator[gr.blocks.Block]:

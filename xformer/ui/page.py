@@ -350,8 +350,7 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
                 )
                 made = module.build(page)
                 frames.give(one, name)
-                if module is not tabs[0]:  # which comes with the page
-                    frames.lay(one, page.language, name)
+                frames.lay(one, page.language, name, made.columns)
             page.include(module.ID, made)
             if made.own_field:
                 own_fields.append(module.ID)

@@ -85,6 +85,8 @@ class Tab:
     views: dict[str, View] = field(default_factory=dict)
     # whether it has a field of its own, to which the sentence in the bar gives way
     own_field: bool = False
+    # by the query of the address that opens it, the column of each of its parts
+    columns: dict[str, gr.Column] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
