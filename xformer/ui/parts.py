@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 import gradio as gr
 
 from xformer import parts
+from xformer.serve.protocol import TranslationService
 from xformer.ui import frames
 from xformer.ui.components import script
+from xformer.ui.controls import Values
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import question
@@ -111,7 +113,8 @@ class Parts:
     def _seen(self, column: gr.Column, part: str) -> View:
         """Whether a part is the one that the address chooses: it is before its tab is
         laid out, so that no other is seen meanwhile."""
-        return View(
-            column,
-            lambda service, values: gr.update(visible=values[self.tab.choice] == part),
-        )
+
+        def visible(service: TranslationService, values: Values) -> Any:
+            return gr.update(visible=values[self.tab.choice] == part)
+
+        return View(column, visible)
