@@ -48,7 +48,8 @@ def lay(
     """Lay out what stands in a tab until it comes, called inside it at its end: the
     frames of what is seen first. parts: by the query of an address, what is seen
     there, where it is one of several; without that, the tab."""
-    seen = {where: _forms(part) for where, part in (parts or {"": tab}).items()}
+    blocks: Mapping[str, gr.blocks.BlockContext] = parts or {"": tab}
+    seen = {where: _forms(one) for where, one in blocks.items()}
     gr.HTML(
         fill("page.laying", language, name=name, parts=seen),
         elem_classes=LAYING,
