@@ -218,6 +218,28 @@ def test_a_tab_that_has_come_or_is_none_is_not_brought(bench):
     assert bench.evaluate("fetched") == []
 
 
+def test_a_tab_comes_when_the_page_is_set_to_its_address_covered_until_it_is_laid_out(
+    bare,
+):
+    arrival = {**LISTENERS[0], "id": 6, "targets": [[0, "load"]], "outputs": [2]}
+    html = BENCH.replace("= CONFIG", f"= {json.dumps(CONFIG)}").replace(
+        "= LISTENERS", f"= {json.dumps([*LISTENERS, arrival])}"
+    )
+    panel = '<div role="tabpanel"><p id="laying-two">Frames</p></div>'
+    page = bare(panel + html.replace("= REST", f"= {json.dumps(REST)}"))
+    page.locator("body[data-ready]").wait_for()
+    page.evaluate("() => { bring('two'); }")
+    page.wait_for_function("fetched.length")
+    assert page.evaluate("rendered") == []
+    covered = page.evaluate("""async () => {
+        tell(0, 'load', null);
+        await bring('two');
+        return document.querySelector('[data-comes=two] > .coming').textContent;
+    }""")
+    assert covered == "Frames"
+    page.wait_for_function("!document.querySelector('.coming, [data-comes]')")
+
+
 LOST = """<div role="tabpanel"><div class="laying"><div role="alert" hidden><button>Again</button></div>
 </div></div>"""
 
