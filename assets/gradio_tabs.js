@@ -1,6 +1,7 @@
 // Fetches what a tab, or a further sheet of one, holds when it is opened: both are called tabs here. The page comes with
-// its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of gradio_tree.js has what stands for its
-// components: listeners of the page read values there, and set them, and the tab comes with what was set.
+// its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of
+// gradio_tree.js has what stands for its components: listeners of the page read values there, and set them, and the tab
+// comes with what was set.
 import {absent} from './gradio_tree.js';
 import {attemptUntilDone} from './shared.js';
 import {begin, end} from './waiting.js';
@@ -13,6 +14,7 @@ let deferred = {};  // by the id of a tab that has not been asked for: where it 
 let outer = {};  // by the id of a sheet, the tab that it stands in, where that comes later too
 const coming = new Map();  // by its id, a promise that a tab is there
 const fetched = new Map();  // by its id, a promise of what a tab holds
+const laying = new Set();  // those that come, until they are laid out
 const waiting = new Map();  // by its id, what is done when Gradio's page has taken a tab up
 const told = new Map();  // by its id, the events [id, name, data] of a tab's components that came too early
 const missed = new Map();  // by its id, the listeners of the page that only set something in a tab
@@ -107,12 +109,15 @@ export function bring(tab) {
     begin(request, request);
     const there = new Promise((resolve, reject) => waiting.set(tab, {resolve, reject}));
     coming.set(tab, there);
-    there.then(() => whenSteady(() => {
+    laying.add(tab);
+    const settle = () => {
+      laying.delete(tab);
       uncover(tab);
       end(request);
-    }), () => {
+    };
+    there.then(() => whenSteady(settle), () => {
       coming.delete(tab);
-      end(request);
+      settle();
     });
     fetchTab(tab);
     // A sheet is taken up after the tab that it stands in.
@@ -204,15 +209,18 @@ function taken(tab) {
 
 // Keeps the frames of a tab in sight while what it holds is laid out.
 function cover(tab) {
-  const laying = document.getElementById(`laying-${tab}`), panel = laying?.closest('.sheet, [role=tabpanel]');
+  const stands = document.getElementById(`laying-${tab}`), panel = stands?.closest('.sheet, [role=tabpanel]');
   if (!panel) return;
-  const copy = Object.assign(laying.cloneNode(true), {id: ''});
+  const copy = Object.assign(stands.cloneNode(true), {id: ''});
   copy.classList.add('coming');
   panel.append(copy);
   panel.dataset.comes = tab;
 }
 
+// Shows a tab that is laid out; one in which a sheet comes is shown with that.
 function uncover(tab) {
+  if (laying.has(tab) || [...laying].some(one => outer[one] === tab)) return;
+  if (tab in outer) uncover(outer[tab]);
   const panel = document.querySelector(`[data-comes="${tab}"]`);
   panel?.querySelector(':scope > .coming')?.remove();
   panel?.removeAttribute('data-comes');
