@@ -40,7 +40,7 @@ export function openState(address) {
   goToAddress(query);
 }
 
-// Shows the bar, and what ends the page, as the open sheet of a tab wants them: where it has its own field, the sentence
+// Shows the bar, and what ends the page, as the open sheet wants them: where it has its own field, the sentence
 // gives way.
 export function showBarOf(tab) {
   const {dataset} = document.querySelector('.bar');
@@ -48,8 +48,8 @@ export function showBarOf(tab) {
   dataset.ownField = state.ownFields.includes(state.sheets[tab] ?? tab);
 }
 
-// Notes that a person chose a tab, or a sheet of one: that is a step of the history, also right after Back. The bar has its new height at
-// once; `tabOpened` in page.js is called when Gradio has laid out the tab.
+// Notes that a person chose a tab, or a sheet of one: that is a step of the history, also right after Back. The bar has
+// its new height at once; `tabOpened` in page.js is called when Gradio has laid out the tab.
 function chooseTab(event) {
   const tab = event.target.closest('[role=tab]');
   if (event.isTrusted && tab) state.returning = false;

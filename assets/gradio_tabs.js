@@ -1,5 +1,5 @@
-// Fetches what a tab, or a further sheet of one, holds when it is opened: both are called tabs here. The page comes with
-// its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of
+// Fetches what a tab, or a further sheet of one, holds when it is opened: both are called tabs here. The page comes
+// with its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of
 // gradio_tree.js has what stands for its components: listeners of the page read values there, and set them, and the tab
 // comes with what was set.
 import {absent} from './gradio_tree.js';

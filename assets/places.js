@@ -36,7 +36,8 @@ function hold(name, shown) {
 // Opens the part, or that of a section, if it is on the page and in sight of its tab; what it is opened by.
 function unfold(name) {
   const holder = holders.get(name) ?? name;
-  const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap'), tab = inDrawer(holder), shown = label ?? tab;
+  const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap');
+  const tab = inDrawer(holder), shown = label ?? tab;
   if (!shown?.checkVisibility()) return null;
   if (label && !label.classList.contains('open')) label.click();
   if (tab && tab.ariaSelected !== 'true') tab.click();

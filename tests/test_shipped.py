@@ -270,7 +270,7 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(page, sh
         result=occlusion,
         word=1,
         head=f"cross.{layer}.{head}",
-    )["table"]
+    )
     assert (
         "For “amigo” the head looks most at friend, takes most along from friend"
         in html

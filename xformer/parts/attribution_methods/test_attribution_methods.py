@@ -173,7 +173,7 @@ def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(
         result=running.ask(Occlude(english, spanish)),
         word=1,
         head="cross.1.3",
-    )["table"]
+    )
     wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
     assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [
         f"{value:.3f}" for value in wanted
