@@ -179,6 +179,7 @@ def expect_spanish(page, text):
     has been answered."""
     if not page.locator(".block.spanish").count():
         idle(page)
+    if not page.locator(".block.spanish").count():
         return
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
