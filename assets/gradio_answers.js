@@ -4,7 +4,7 @@
 // An answer is of the moment in which it was asked for. Where a person has changed a component since, that component
 // keeps what the person chose; the rest of the answer is shown. An answer that comes while a person presses something
 // is shown when it is let go, so that no click is lost.
-import {answersHere, defer, noteEvent} from './gradio_tabs.js';
+import {answersHere, defer, noteAnswered, noteEvent} from './gradio_tabs.js';
 import {begin, drawn, end, follow, progress} from './waiting.js';
 
 const LONGEST_PRESS = 500;  // milliseconds; what is held down for longer, or dragged, is drawn over
@@ -92,7 +92,10 @@ export function attend(client, dispatch, dependencies) {
     const answers = submit(id, data, event, trigger, all, {...headers, 'X-Asked': asked});  // they may change places
     if (!listener) return answers;  // of the API's page
     const {next, return: leave} = answers;
-    const done = () => end(asked);
+    const done = () => {
+      end(asked);
+      noteAnswered(id);
+    };
     begin(asked, listener.api_name || String(id), listener.outputs);
     answers.next = async () => {
       const step = await next().catch(error => {

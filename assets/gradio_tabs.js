@@ -6,6 +6,7 @@ import {absent} from './gradio_tree.js';
 import {attemptUntilDone} from './shared.js';
 import {begin, end} from './waiting.js';
 
+const STEADY = 4;  // frames; components are laid out one after the other, some of them a few frames later
 const BRING = -1;  // the id of a listener of the browser that has Gradio's page take up a tab
 const ofMissed = id => -2 - id;  // the component by which a listener that was missed is run
 
@@ -13,6 +14,7 @@ let deferred = {};  // by the id of a tab that has not been asked for: where it 
 let outer = {};  // by the id of a sheet, the tab that it stands in, where that comes later too
 const coming = new Map();  // by its id, a promise that a tab is there
 const fetched = new Map();  // by its id, a promise of what a tab holds
+const laying = new Set();  // those that come, until they are laid out
 const waiting = new Map();  // by its id, what is done when Gradio's page has taken a tab up
 const told = new Map();  // by its id, the events [id, name, data] of a tab's components that came too early
 const missed = new Map();  // by its id, the listeners of the page that only set something in a tab
@@ -20,6 +22,9 @@ const tabOf = new Map();  // by the id of a component that has not come, the id 
 let listeners = [];  // all that Gradio's page knows
 let known = {};  // what Gradio's client knows of the page: {components, dependencies}
 let tell = () => {};  // tells Gradio's page an event
+let arrival = null;  // the id of the listener that sets the page to its address
+let arrived = () => {};
+let whenArrived = Promise.resolve();
 
 // Begins, with the configuration of the page, that of Gradio's client, and the page's listeners; those that this script
 // needs are added to them. dispatch: tells Gradio's page an event.
@@ -39,6 +44,8 @@ export function defer({tabs = {}, absent: held = {}, within = {}}, config, depen
       absent.set(id, {id, type, children: [], component: true, props});
     }
   }
+  arrival = dependencies.find(one => one.backend_fn && one.targets.some(([, event]) => event === 'load'))?.id ?? null;
+  if (arrival !== null) whenArrived = new Promise(done => { arrived = done; });
   dependencies.forEach(noteMissed);
   if (!Object.keys(tabs).length) return;
   dependencies.push({
@@ -62,12 +69,37 @@ function noteMissed(one) {
 
 function fetchTab(tab) {
   if (!Object.hasOwn(deferred, tab) || fetched.has(tab)) return;
-  const holds = fetch(new URL(deferred[tab], document.baseURI)).then(reply => {
+  const holds = fetch(new URL(deferred[tab], document.baseURI)).then(async reply => {
     if (!reply.ok) throw new Error(`${reply.status} ${reply.url}`);
-    return reply.json();
+    const held = await reply.json();
+    await Promise.all((held.files ?? []).map(fetchFile));
+    return held;
   });
   holds.catch(() => fetched.delete(tab));  // it is tried again when it is asked for again
   fetched.set(tab, holds);
+}
+
+// Fetches a file of Gradio's, so that what a tab holds is laid out at once, and nothing moves when the rest comes.
+function fetchFile(name) {
+  const address = new URL(`assets/${name}`, document.baseURI).href;
+  if (name.endsWith('.js')) return import(address).catch(() => {});
+  const link = Object.assign(document.createElement('link'), {rel: 'stylesheet', href: address});
+  return new Promise(done => {
+    link.onload = link.onerror = done;
+    document.head.append(link);
+  });
+}
+
+// Notes that a listener was answered: the one that sets the page to its address has set what stands for components.
+export const noteAnswered = id => id === arrival && arrived();
+
+// Calls a function when no more is laid out: when some frames in a row have as many elements.
+function whenSteady(call, before = -1, left = STEADY) {
+  requestAnimationFrame(() => {
+    const now = document.getElementsByTagName('*').length;
+    if (now === before && !left) call();
+    else whenSteady(call, now, now === before ? left - 1 : STEADY);
+  });
 }
 
 // Brings a tab, if it is not there yet; -> a promise that it is.
@@ -77,7 +109,16 @@ export function bring(tab) {
     begin(request, request);
     const there = new Promise((resolve, reject) => waiting.set(tab, {resolve, reject}));
     coming.set(tab, there);
-    there.catch(() => coming.delete(tab)).finally(() => end(request));
+    laying.add(tab);
+    const settle = () => {
+      laying.delete(tab);
+      uncover(tab);
+      end(request);
+    };
+    there.then(() => whenSteady(settle), () => {
+      coming.delete(tab);
+      settle();
+    });
     fetchTab(tab);
     // A sheet is taken up after the tab that it stands in.
     Promise.resolve(bring(outer[tab])).then(() => tell(BRING, 'bring', tab), waiting.get(tab).reject);
@@ -148,7 +189,9 @@ const answers = (next, leave) => ({
 function taken(tab) {
   const next = async () => {
     try {
-      const data = {render_id: `tab ${tab}`, ...prepared(await fetched.get(tab))};
+      const [held] = await Promise.all([fetched.get(tab), whenArrived]);
+      const data = {render_id: `tab ${tab}`, ...prepared(held)};
+      cover(tab);
       return {done: false, value: {type: 'render', data}};
     } catch (error) {
       waiting.get(tab).reject(error);
@@ -162,6 +205,25 @@ function taken(tab) {
     return nothing();
   };
   return answers(next, leave);
+}
+
+// Keeps the frames of a tab in sight while what it holds is laid out.
+function cover(tab) {
+  const stands = document.getElementById(`laying-${tab}`), panel = stands?.closest('.sheet, [role=tabpanel]');
+  if (!panel) return;
+  const copy = Object.assign(stands.cloneNode(true), {id: ''});
+  copy.classList.add('coming');
+  panel.append(copy);
+  panel.dataset.comes = tab;
+}
+
+// Shows a tab that is laid out; one in which a sheet comes is shown with that.
+function uncover(tab) {
+  if (laying.has(tab) || [...laying].some(one => outer[one] === tab)) return;
+  if (tab in outer) uncover(outer[tab]);
+  const panel = document.querySelector(`[data-comes="${tab}"]`);
+  panel?.querySelector(':scope > .coming')?.remove();
+  panel?.removeAttribute('data-comes');
 }
 
 // What a tab holds, with what was set since in the components that stood for its own.

@@ -5,7 +5,7 @@ import {showBarOf} from './bar.js';
 import {brought} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
-import {state, tell} from './state.js';
+import {state, tell, whenSettled} from './state.js';
 
 // Removes Gradio's <base>, which changes no link. With a <base>, Plotly names the gradient of a colour bar by the
 // page's whole address, and loses it as soon as the address changes.
@@ -28,9 +28,18 @@ export function tabOpened(ownFields, tabs, sheet) {
   state.sheets[id] = sheet;
   state.choices = Object.keys(tabs).filter(one => tabs[one] !== one).map(one => `${tabs[one]}_part`);
   showBarOf(id);
+  uncover(sheet);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
+}
+
+// Shows the page in place of what opening.js showed, when the sheet that the address names is open, or all is done.
+function uncover(sheet) {
+  const opening = document.querySelector('.opening');
+  if (!opening) return;
+  if (opening.dataset.sheet === sheet) opening.remove();
+  else whenSettled(() => opening.remove());
 }
 
 // Notes whether what the page shows belongs to another sentence than the one asked for. shown: HTML.

@@ -5,7 +5,7 @@ import {state, whenSettled} from './state.js';
 
 // milliseconds after which a picture is greyed, what is computed is said, and how far it is
 const GREY = 300, WORDS = 500, FAR = 2000;
-const AGAIN = 500;  // milliseconds between two looks after that
+const SOON = 50, AGAIN = 500;  // milliseconds between two looks: while what was asked for may be laid out yet, and then
 const LEAST = 40;  // pixels: the height of a frame that has room for words
 
 const asked = new Map();  // by the number of a request: {since, ids, far}; ids: of the components it has not answered
@@ -78,7 +78,8 @@ function waits() {
 // The milliseconds to the next moment at which something is to be marked or said.
 function untilNext(found, now) {
   const moments = [...found.values()].flatMap(({since}) => [since + GREY, since + WORDS, since + FAR]);
-  return Math.min(AGAIN, ...moments.map(moment => moment - now).filter(left => left > 0));
+  const isYoung = [...asked.values()].some(({since}) => now - since < WORDS);
+  return Math.min(isYoung ? SOON : AGAIN, ...moments.map(moment => moment - now).filter(left => left > 0));
 }
 
 // Marks what waits, and says it; again while anything does.

@@ -14,7 +14,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import load, opening, pictures, soak, translation
+from benchmarks import finger, load, opening, pictures, soak, translation
 from benchmarks.harness import machine
 from xformer.hub import checkpoint
 from xformer.results import UserError
@@ -23,6 +23,7 @@ RIVALS = {
     "translation": ("transformers", "ctranslate2"),
     "load": (),
     "opening": (),
+    "finger": (),
     "pictures": ("bertviz",),
     "soak": (),
 }
@@ -35,6 +36,7 @@ def chosen(only: str | None) -> list[str]:
     lacking = {
         "pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
         "opening": "" if pictures.CHROMIUM else "chromium",
+        "finger": "" if pictures.CHROMIUM else "chromium",
     }
     for name, packages in lacking.items():
         if name in names and packages:
@@ -145,6 +147,11 @@ def main() -> int:
     if "opening" in names:
         rounds, people = (2, 3) if options.quick else (5, opening.PEOPLE)
         print(opening.run(options.checkpoint, rounds, people), "\n", flush=True)
+    if "finger" in names:
+        rounds, widths = (
+            (3, finger.WIDTHS[:1]) if options.quick else (15, finger.WIDTHS)
+        )
+        print(finger.run(options.checkpoint, rounds, widths), "\n", flush=True)
     if "pictures" in names:
         rounds, lengths = (
             (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)

@@ -678,3 +678,28 @@ def test_opening_a_tab_asks_the_server_for_that_tab_alone(page):
         "what listens to the open tab runs in the browser"
     )
     assert [*page.opened] == [*TABS]
+
+
+def test_an_address_shows_what_it_names_before_its_tab_is_there(running):
+    page = laid_out(running)
+
+    def seen(tab, query):
+        updates = open_at(page, query)[1]
+        return [
+            name
+            for name, view in page.views.items()
+            if name.startswith(f"{tab}.")
+            and name.endswith("_seen")
+            and updates[view.component]["visible"]
+        ]
+
+    for part in ("generations", "path"):
+        query = {"tab": "training", "part": part}
+        assert seen("training", query) == [f"training.{part}_seen"]
+    for query in (
+        {"tab": "decoding"},
+        {"tab": "translate", "translate_part": "decoding"},
+    ):
+        assert seen("translate", query) == ["translate.decoding_seen"]
+    assert seen("translate", {}) == ["translate.translate_seen"]
+    assert seen("attention", {"tab": "principles"}) == ["attention.principles_seen"]

@@ -319,7 +319,14 @@ def test_a_tab_is_sent_under_an_address_that_changes_with_it(tabbed):
         for one in found.json()["components"]
         if one["type"] == "textbox"
     ] == ["second"]
+    assert found.json()["files"] == []  # it has nothing that the page does not fetch
     assert [one.status_code for one in others] == [404, 404]
+
+
+def test_a_tab_names_the_files_that_it_needs_besides_those_of_the_page():
+    text, both = [{"type": "textbox"}], [{"type": "textbox"}, {"type": "slider"}]
+    more = [one for one in delivery._files(both) if one not in delivery._files(text)]
+    assert any(one.endswith(".js") for one in more)
 
 
 def test_a_page_fetches_its_style_at_once_and_gradios_styles_no_more(tabbed):
@@ -341,6 +348,9 @@ def test_a_page_fetches_its_style_at_once_and_gradios_styles_no_more(tabbed):
         assert (gradio_private.SCRIPTS / name).read_text("utf-8") in style.text
     assert "immutable" in style.headers["cache-control"]
     assert json.loads(CONFIG.search(page)[1])["css"] is None
+    # what is seen until Gradio has laid the page out
+    body = page.partition("<body")[2]
+    assert body.index('<div class="opening"') < body.index("<gradio-app")
 
 
 @pytest.mark.parametrize(("coding", "sent"), [("gzip, br", "gzip"), ("identity", None)])

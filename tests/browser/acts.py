@@ -174,7 +174,13 @@ def open_menu(page, name="Menu"):
 
 
 def expect_spanish(page, text):
-    """Wait until the pieces of the translation, whatever they are, spell this text."""
+    """Wait until the pieces of the translation, whatever they are, spell this text. In a
+    page that a link has opened elsewhere, where no translation is laid out, until all
+    has been answered."""
+    if not page.locator(".block.spanish").count():
+        idle(page)
+    if not page.locator(".block.spanish").count():
+        return
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
            .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""",

@@ -72,9 +72,10 @@ def visits(chromium, person, address):
         if before is not None:
             before(page)
         page.goto(address + path)
-        # of the translation, or of another sheet of its tab, which then stands alone
-        begun = page.locator(".piece, .sheet[class*=later-] .framed")
-        begun.first.wait_for(state="attached")
+        if "tab=" not in path:  # another tab is laid out alone
+            # of the translation, or of another sheet of its tab, which then stands alone
+            begun = page.locator(".piece, .sheet[class*=later-] .framed")
+            begun.first.wait_for(state="attached")
         if not early:
             idle(page)
         return page

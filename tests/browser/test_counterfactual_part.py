@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, idle
+from tests.browser.acts import expect_spanish, idle, open_tab
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
@@ -23,8 +23,9 @@ def test_a_rival_is_chosen_and_compared_until_another_translation_comes(
     shortest, *_, (english, spanish) = sorted(
         learned_pairs, key=lambda pair: len(pair[1])
     )
-    page = visit(f"/?tab=attention&text={english.replace(' ', '+')}")
+    page = visit(f"/?text={english.replace(' ', '+')}")
     expect_spanish(page, spanish)
+    open_tab(page, "attention")
     page.get_by_role("tab", name=say("drawer_rivals"), exact=True).click()
     step = page.get_by_role("combobox", name=say("rivals_step"))
     expect(step).to_have_value(re.compile(r"^\d+ · after .+ → .+ %$"))

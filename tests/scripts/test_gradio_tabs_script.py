@@ -218,6 +218,58 @@ def test_a_tab_that_has_come_or_is_none_is_not_brought(bench):
     assert bench.evaluate("fetched") == []
 
 
+def test_a_tab_comes_when_the_page_is_set_to_its_address_covered_until_it_is_laid_out(
+    bare,
+):
+    arrival = {**LISTENERS[0], "id": 6, "targets": [[0, "load"]], "outputs": [2]}
+    html = BENCH.replace("= CONFIG", f"= {json.dumps(CONFIG)}").replace(
+        "= LISTENERS", f"= {json.dumps([*LISTENERS, arrival])}"
+    )
+    panel = '<div role="tabpanel"><p id="laying-two">Frames</p></div>'
+    page = bare(panel + html.replace("= REST", f"= {json.dumps(REST)}"))
+    page.locator("body[data-ready]").wait_for()
+    page.evaluate("() => { bring('two'); }")
+    page.wait_for_function("fetched.length")
+    assert page.evaluate("rendered") == []
+    covered = page.evaluate("""async () => {
+        tell(0, 'load', null);
+        await bring('two');
+        return document.querySelector('[data-comes=two] > .coming').textContent;
+    }""")
+    assert covered == "Frames"
+    page.wait_for_function("!document.querySelector('.coming, [data-comes]')")
+
+
+def test_a_tab_stays_covered_until_the_sheet_that_comes_in_it_is_laid_out(bare):
+    sheet = {"two": "./two.json", "inner": "./inner.json"}
+    config = {**CONFIG, "tabs": sheet, "within": {"inner": "two"}}
+    config["absent"] = {**CONFIG["absent"], "inner": []}
+    panel = '<div role="tabpanel"><p id="laying-two">Frames</p></div>'
+    html = BENCH.replace("= CONFIG", f"= {json.dumps(config)}").replace(
+        "= LISTENERS", f"= {json.dumps(LISTENERS)}"
+    )
+    page = bare(panel + html.replace("= REST", f"= {json.dumps(REST)}"))
+    page.locator("body[data-ready]").wait_for()
+    assert page.evaluate("""async () => {
+        const frames = async (left = 30) => {
+            for (; left; left--) await new Promise(requestAnimationFrame);
+        };
+        const isCovered = () => document.querySelector('[data-comes=two]') !== null;
+        const found = [], fetchNow = window.fetch;
+        let answer;
+        window.fetch = address => String(address).endsWith('inner.json')
+          ? new Promise(done => { answer = () => done(fetchNow('./two.json')); }) : fetchNow(address);
+        const inner = bring('inner');
+        await bring('two');
+        await frames();
+        found.push(isCovered());
+        answer();
+        await inner;
+        await frames();
+        return [...found, isCovered()];
+    }""") == [True, False]
+
+
 LOST = """<div role="tabpanel"><div class="laying"><div role="alert" hidden><button>Again</button></div>
 </div></div>"""
 

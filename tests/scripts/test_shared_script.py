@@ -281,3 +281,22 @@ def test_a_component_is_found_wherever_it_stands_in_a_tree_that_changes(page):
     }""",
         (ASSETS / "gradio_tree.js").read_text(encoding="utf-8"),
     ) == [0, ["click", "blur"], [], [], ["blur"]]
+
+
+def test_the_page_is_shown_when_the_sheet_of_its_address_is_open(bench):
+    bench.open()
+    shown = bench.page.evaluate("""() => {
+        const opening = Object.assign(document.createElement('div'), {className: 'opening'});
+        opening.dataset.sheet = 'two';
+        document.body.append(opening);
+        pageState.settled = false;
+        const isShown = () => !document.querySelector('.opening'), found = [];
+        for (const sheet of ['one', 'two']) {
+            ofPage.tabOpened([], {one: 'one', two: 'one'}, sheet);
+            found.push(isShown());
+        }
+        pageState.settled = true;
+        tell('settled');
+        return found;
+    }""")
+    assert shown == [False, True]

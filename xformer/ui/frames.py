@@ -5,7 +5,7 @@ classes that it is declared with: "frame-chart" and so on, or one of `FORMS`.
 assets/waiting.js shows the frame while an answer is awaited, and says what is computed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import gradio as gr
 
@@ -41,18 +41,38 @@ def give(block: gr.blocks.BlockContext, name: str) -> None:
             one.label = name
 
 
-def lay(sheet: gr.blocks.BlockContext, language: Language, name: str) -> None:
+def lay(
+    sheet: gr.blocks.BlockContext,
+    name: str,
+    language: Language,
+    said: str,
+    parts: Mapping[str, gr.Column] | None = None,
+) -> None:
     """Lay out what stands in a tab or a sheet until it comes, called inside it at its
-    end: the frames of what is seen first."""
-    seen = [
-        form
-        for one in _inside(sheet, seen=True)
-        if isinstance(one, gr.HTML) and (form := form_of(one.elem_classes))
-    ]
+    end: the frames of what is seen first. name: its id. said: how it is called. parts:
+    by the query of an address, what is seen there, where it is one of several; without
+    that, the whole."""
+    blocks: Mapping[str, gr.blocks.BlockContext] = parts or {"": sheet}
+    seen = {where: _forms(one) for where, one in blocks.items()}
     gr.HTML(
-        fill("page.laying", language, name=name, forms=seen[:MOST]),
+        fill("page.laying", language, name=said, parts=seen),
         elem_classes=LAYING,
+        elem_id=f"{LAYING}-{name}",
     )
+
+
+def _forms(block: gr.blocks.BlockContext) -> list[str]:
+    """The forms of what is seen first in a block; of what is folded in it where nothing
+    that is seen has one."""
+    for seen in (True, False):
+        forms = [
+            form
+            for one in _inside(block, seen)
+            if isinstance(one, gr.HTML) and (form := form_of(one.elem_classes))
+        ]
+        if forms:
+            break
+    return forms[:MOST]
 
 
 def _inside(block: gr.blocks.Block, seen: bool = False) -> Iterator[gr.blocks.Block]:

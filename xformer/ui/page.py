@@ -41,7 +41,16 @@ from xformer.ui.places import overview
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.delivery import Delivery
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import Listener, Page, TabModule, View, example, examples
+from xformer.ui.tabs import (
+    Listener,
+    Page,
+    Tab,
+    TabModule,
+    View,
+    example,
+    examples,
+    seen,
+)
 
 TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -376,11 +385,14 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
                     elem_classes="tab-title",
                 )
                 if tab in chosen:
-                    own_fields += _lay_out_sheets(page, chosen[tab], of_tab)
+                    own, columns = _lay_out_sheets(page, tab, chosen[tab], of_tab)
+                    own_fields += own
                 else:
-                    own_fields += _lay_out_sheet(page, one, of_tab[0], name)
-                if tab != tabs[0].ID:  # which comes with the page
-                    frames.lay(one, page.language, name)
+                    made = _lay_out_sheet(page, one, of_tab[0], name)
+                    columns = made.columns
+                    if made.own_field:
+                        own_fields.append(tab)
+                frames.lay(one, tab, page.language, name, columns)
             one.select(None, None, page.tab, js=f"() => {json.dumps(tab)}", **QUIET)
     for connect in page.connections:
         connect()
@@ -406,36 +418,42 @@ def _choice(page: Page, tab: str, sheets: Sequence[TabModule]) -> gr.Radio | Non
 
 
 def _lay_out_sheets(
-    page: Page, choice: gr.Radio, sheets: Sequence[TabModule]
-) -> Iterator[str]:
+    page: Page, tab: str, choice: gr.Radio, sheets: Sequence[TabModule]
+) -> tuple[list[str], dict[str, gr.Column]]:
     """Lay the sheets of a tab out, called inside it; -> the ids of those that have a
-    field of their own. Those after the first are laid out when they are chosen."""
+    field of their own, and by the query of an address the column of each. Those after
+    the first are laid out when they are chosen."""
     with gr.Row(elem_classes="controls sheets"):
         choice.render()
-    columns = []
+    own_fields: list[str] = []
+    columns = dict[str, gr.Column]()
     for module in sheets:
         is_first = module is sheets[0]
         name = page.language.say(f"sheet_{module.ID}")
         later = [] if is_first else [f"{frames.LATER}{module.ID}"]
         with gr.Column(visible=is_first, elem_classes=["sheet", *later]) as column:
-            yield from _lay_out_sheet(page, column, module, name)
+            made = _lay_out_sheet(page, column, module, name)
             if not is_first:
-                frames.lay(column, page.language, name)
-        columns.append(column)
+                frames.lay(column, module.ID, page.language, name, made.columns)
+        if made.own_field:
+            own_fields.append(module.ID)
+        key = parts.choice(tab)
+        columns[urlencode({key: module.ID})] = column
+        page.views[f"{tab}.{module.ID}_seen"] = seen(column, key, module.ID)
     ids = [module.ID for module in sheets]
-    choice.change(None, choice, columns, js=script("showPart", ids), **QUIET)
+    shown = [*columns.values()]
+    choice.change(None, choice, shown, js=script("showPart", ids), **QUIET)
+    return own_fields, columns
 
 
 def _lay_out_sheet(
     page: Page, within: gr.blocks.BlockContext, module: TabModule, name: str
-) -> Iterator[str]:
-    """Lay a sheet out, called inside of what holds it; -> its id where it has a field
-    of its own."""
+) -> Tab:
+    """Lay a sheet out, called inside of what holds it."""
     made = module.build(page)
     frames.give(within, name)
     page.include(module.ID, made)
-    if made.own_field:
-        yield module.ID
+    return made
 
 
 def _add_views(page: Page, frame: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ one part that holds others."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import gradio as gr
 
@@ -13,7 +14,7 @@ from xformer.ui.components import script
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import question
-from xformer.ui.tabs import Page, Tab, TabModule
+from xformer.ui.tabs import Page, Tab, TabModule, seen
 
 # The module of a part, part.py in its folder, has an ID and `build(part: Layout)`,
 # called inside it; and, where they apply, OF_SENTENCE: whether it shows something of
@@ -77,7 +78,7 @@ class Parts:
             part = tab.choice(
                 self.tab.choice, ids, first, self.tab.name, "part", container=False
             )
-        columns = []
+        columns = dict[str, gr.Column]()
         opened = []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
@@ -86,10 +87,12 @@ class Parts:
                 inside["part"] = part
                 module.build(inside)
             frames.give(column, page.language.say(self.tab.name.format(module.ID)))
-            columns.append(column)
+            columns[urlencode({self.tab.choice: module.ID})] = column
             opened.append(inside.opened)
             tab.include(inside, module.ID)
-        part.change(None, part, columns, js=script("showPart", ids), **QUIET)
+            tab.views[f"{module.ID}_seen"] = seen(column, self.tab.choice, module.ID)
+        shown = [*columns.values()]
+        part.change(None, part, shown, js=script("showPart", ids), **QUIET)
         gr.on(
             [page.opened[self.ID].change, part.change],
             None,
@@ -109,4 +112,4 @@ class Parts:
             js=script("countPartOpening", of_sentence, self.ID),
             **QUIET,
         )
-        return Tab(tab.controls, tab.views, self.tab.own_field)
+        return Tab(tab.controls, tab.views, self.tab.own_field, columns)

@@ -71,6 +71,16 @@ def opened_by(controls: Controls, part: gr.Accordion) -> View:
     )
 
 
+def seen(column: gr.Column, choice: str, part: str) -> View:
+    """A part, or a sheet, that is in sight where the address chooses it: before its tab
+    is laid out, so that no other is seen meanwhile. choice: the key of the control."""
+
+    def visible(service: TranslationService, values: Values) -> Any:
+        return gr.update(visible=values[choice] == part)
+
+    return View(column, visible)
+
+
 def example(service: TranslationService, _: Any) -> Words:
     """What a field of a sentence holds at first."""
     return Words(examples(service)[0])
@@ -85,6 +95,8 @@ class Tab:
     views: dict[str, View] = field(default_factory=dict)
     # whether it has a field of its own, to which the sentence in the bar gives way
     own_field: bool = False
+    # by the query of the address that opens it, the column of each of its parts
+    columns: dict[str, gr.Column] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -25,7 +26,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xformer.strings import ASSETS
 from xformer.ui.components import BUNDLE, address
+from xformer.ui.former import FORMER
 from xformer.ui.frames import LATER, LAYING
 from xformer.ui.server import gradio_private
 
@@ -34,6 +37,16 @@ Config = dict[str, Any]  # what Gradio tells a browser of a page
 CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
 # in the HTML of a page, Gradio's first style
 STYLE = re.compile(r'<link rel="stylesheet" crossorigin href="\./assets/[^"]+">')
+# in the HTML of a page, before what Gradio puts into it
+BODY = re.compile(r"<body\b[^>]*>")
+# addresses of before, as an attribute of HTML: each control, what it held, and what the
+# address holds in its place
+RENEWED = escape(json.dumps([[*one, now] for one, now in FORMER.items()]))
+# what stands there until the page does, at its first paint
+OPENING = (
+    f'<div class="opening" aria-hidden="true" data-former="{RENEWED}"></div>'
+    f"<script>{(ASSETS / 'opening.js').read_text('utf-8')}</script>"
+)
 # the address of what a sheet of a page holds, and of its style
 REST = re.compile(r"(/(?:\w+/)?)(?:tab/(\w+)|style)-([0-9a-f]{12})\.(?:json|css)")
 FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
@@ -54,14 +67,18 @@ def _listed(node: Mapping[str, Any]) -> Iterator[int]:
         yield from _listed(child)
 
 
-def _tabs(node: Mapping[str, Any], components: Mapping[int, Any]) -> list[Config]:
-    """The nodes of the tabs of a page, the outermost that a layout has; none where it
-    has none."""
-    children: list[Config] = node.get("children", [])
+def _tabs(node: Config, components: Mapping[int, Any]) -> Config | None:
+    """The node of the tabs of a page, the outermost that a layout has; None where it has
+    none."""
     if components.get(node["id"], {}).get("type") == "tabs":
-        return children
+        return node
     return next(
-        (found for child in children if (found := _tabs(child, components))), []
+        (
+            found
+            for child in node.get("children", [])
+            if (found := _tabs(child, components))
+        ),
+        None,
     )
 
 
@@ -77,11 +94,11 @@ def _sheets(
         yield from _sheets(child, components)
 
 
-def _later(layout: Config, components: Mapping[int, Any]) -> dict[str, Config]:
+def _later(tabs: Config, components: Mapping[int, Any]) -> dict[str, Config]:
     """The nodes of what comes later, by the ids of their sheets: all tabs but the
-    first, and in each tab all sheets but the first."""
+    first, and in each tab all sheets but the first. tabs: the node that holds them."""
     found = dict[str, Config]()
-    for number, tab in enumerate(_tabs(layout, components)):
+    for number, tab in enumerate(tabs["children"]):
         if number:
             found[components[tab["id"]]["props"]["id"]] = tab
         found.update(_sheets(tab, components))
@@ -109,7 +126,8 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
     components = {component["id"]: component for component in config["components"]}
     rests = dict[str, Config]()
     absent = dict[int, str]()
-    later = _later(config["layout"], components)
+    tabs = _tabs(config["layout"], components)
+    later = _later(tabs, components) if tabs else {}
     within = dict[str, str]()  # by a sheet, the tab that must be there before
     for name, node in later.items():
         if node["id"] in absent:
@@ -186,6 +204,7 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
         "components": there,
         "dependencies": first,
         "page": {config.get("current_page", ""): {"layout": layout, **ids}},
+        "tabs_of": tabs["id"] if tabs else None,
         "absent": {
             name: [
                 _stand_in(components[one], asked[name])
@@ -299,6 +318,11 @@ class Split:
         if found is None or "components" not in config:
             return None
         start, rests = split(config)
+        there = _files(start["components"])
+        for rest in rests.values():
+            rest["files"] = [
+                one for one in _files(rest["components"]) if one not in there
+            ]
         ready: dict[str | None, Ready] = {
             name: Ready.of(_json(rest), "application/json")
             for name, rest in rests.items()
@@ -307,28 +331,39 @@ class Split:
         start["tabs"] = {
             name: f"{place}tab/{name}-{one.version}.json" for name, one in ready.items()
         }
-        style, names = _style(start)
+        style = _style(start)
         ready[None] = Ready.of(style, "text/css")
         start["css"] = None  # it is in that style
-        links = _links(f"{place}style-{ready[None].version}.css", names)
+        links = _links(f"{place}style-{ready[None].version}.css", there)
         text = f"{html[: found.start(1)]}{_json(start)}{html[found.end(1) :]}"
         # the first link is below what the page is made of
         text = STYLE.sub(lambda _: links, text, count=1)
+        text = BODY.sub(lambda body: f"{body[0]}{OPENING}", text, count=1)
         return cls(Ready.of(text, "text/html; charset=utf-8"), ready)
 
 
-def _style(config: Config) -> tuple[str, list[str]]:
+def _kinds(components: list[Config]) -> list[str]:
+    """The types of components, each once, of those that have scripts."""
+    return [*dict.fromkeys(one["type"] for one in components if one["type"] != "api")]
+
+
+def _files(components: list[Config]) -> list[str]:
+    """The names of Gradio's files that a page with such components fetches."""
+    begun, body = gradio_private.first_files(_kinds(components))
+    return [*begun, *body]
+
+
+def _style(config: Config) -> str:
     """All styles that a page begins with as one, in the order in which Gradio's page
-    would fetch them; and the names of Gradio's files that it fetches."""
-    kinds = [one["type"] for one in config["components"] if one["type"] != "api"]
-    begun, body = gradio_private.first_files(dict.fromkeys(kinds))
+    would fetch them."""
+    begun, body = gradio_private.first_files(_kinds(config["components"]))
 
     def read(names: list[str]) -> list[str]:
         styles = (name for name in names if name.endswith(".css"))
         return [(gradio_private.SCRIPTS / name).read_text("utf-8") for name in styles]
 
     own = gradio_private.scoped_style(config["css"] or "")
-    return "\n".join([*read(begun), own, *read(body)]), [*begun, *body]
+    return "\n".join([*read(begun), own, *read(body)])
 
 
 def _links(style: str, names: list[str]) -> str:
