@@ -48,7 +48,7 @@ def choose(page, name):
 
 def expect_model(page, said):
     expect(page.locator(".about .model")).to_contain_text(said)
-    expect(page.locator(".meta")).to_contain_text("beam 5")
+    idle(page)
 
 
 def expect_in_address(page, models):
@@ -118,6 +118,8 @@ def test_a_model_is_chosen_and_every_tab_is_its_own_or_it_is_refused(
     choose(page, "tiny-en-es")  # the way back
     expect_model(page, OWN)
     expect_in_address(page, None)
+    open_tab(page, "translate")
+    expect(page.locator(".meta")).to_contain_text("beam 5")
     expect_learned(page, learned_pairs[1])
 
     choose(page, "<b>no/such")  # it is refused, and nothing is lost
