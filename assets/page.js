@@ -28,18 +28,13 @@ export function tabOpened(ownFields, tabs, sheet) {
   state.sheets[id] = sheet;
   state.choices = Object.keys(tabs).filter(one => tabs[one] !== one).map(one => `${tabs[one]}_part`);
   showBarOf(id);
-  uncover(sheet);
+  // The page takes the place of what opening.js showed when its sheet is open, or when all is done.
+  const opening = document.querySelector('.opening');
+  if (opening?.dataset.sheet === sheet) opening.remove();
+  else if (opening) whenSettled(() => opening.remove());
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
-}
-
-// Shows the page in place of what opening.js showed, when the sheet that the address names is open, or all is done.
-function uncover(sheet) {
-  const opening = document.querySelector('.opening');
-  if (!opening) return;
-  if (opening.dataset.sheet === sheet) opening.remove();
-  else whenSettled(() => opening.remove());
 }
 
 // Notes whether what the page shows belongs to another sentence than the one asked for. shown: HTML.
