@@ -33,7 +33,8 @@ def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_t
     expect(button).to_have_class("primary pressed")
 
 
-# Writes the address after a sheet was chosen, and opens one that names a tab alone.
+# Writes the address after a sheet was chosen, and opens one that names a tab alone. Steps
+# are counted as they are asked for: of a long history, Chromium keeps fifty.
 SHEETS = f"""async () => {{
     const load = name => import(`./scripts/{VERSION}/assets/${{name}}.js`);
     const [{{write, tabOpened, sheetOf}}, {{state}}] = await Promise.all([load('page'), load('state')]);
@@ -42,9 +43,15 @@ SHEETS = f"""async () => {{
     const tabs = {{translate: 'translate', pairs: 'translate', model: 'model'}};
     const own = JSON.stringify({{longest: 99, longer: {{}}, left_out: {{tab: '', translate_part: 'translate'}}}});
     const choose = (...values) => {{
-        const before = history.length;
+        let steps = 0;
+        const push = History.prototype.pushState;
+        history.pushState = (...step) => {{
+            steps += 1;
+            push.apply(history, step);
+        }};
         write('', own, ...values);
-        return [location.search, history.length - before];
+        delete history.pushState;
+        return [location.search, steps];
     }};
     history.replaceState(null, '', '?tab=translate');
     state.settled = true;
