@@ -8,6 +8,7 @@ import re
 import gradio as gr
 import httpx
 import pytest
+from gradio.brotli_middleware import BrotliResponder
 
 from tests.harness import free_port
 from tests.pages import laid_out, run
@@ -368,25 +369,40 @@ def asked(monkeypatch):
     paths = []
     ask = Delivery._ask
 
-    async def noting(self, scope):
+    async def noting(self, scope, *how):
         paths.append(scope["path"])
-        return await ask(self, scope)
+        return await ask(self, scope, *how)
 
     monkeypatch.setattr(Delivery, "_ask", noting)
     return paths
 
 
-def test_files_are_read_and_compressed_once(tabbed, asked):
+@pytest.fixture
+def compressed(monkeypatch):
+    """The lengths of what was compressed by brotli."""
+    lengths = []
+    process = BrotliResponder._process
+
+    def noting(self, body):
+        lengths.append(len(body))
+        return process(self, body)
+
+    monkeypatch.setattr(BrotliResponder, "_process", noting)
+    return lengths
+
+
+def test_files_are_read_and_compressed_once(tabbed, asked, compressed):
     async def ask(client):
         answers = [
             await client.get(SCRIPT, headers={"Accept-Encoding": coding})
-            for coding in ("gzip", "gzip", "identity")
+            for coding in ("gzip, br", "gzip, br", "identity")
         ]
         none = [await client.get("/assets/none.js") for _ in range(2)]
         return [*answers, *none]
 
     first, second, plain, *none = served(tabbed, ask)
     assert first.text == second.text == plain.text and first.headers == second.headers
+    assert first.headers["content-encoding"] == "br" and len(compressed) == 1
     assert "content-encoding" not in plain.headers
     assert asked == [SCRIPT, SCRIPT, "/assets/none.js", "/assets/none.js"]
     assert [one.status_code for one in none] == [404, 404]

@@ -35,7 +35,8 @@ def build(part: Layout) -> None:
     question(part.language, ID)
     problem = part.status()
     pictures.follow(first_step, "whole_step")
-    pictures.fact("passed", passed)
+    pictures.fact("layer_is_open", layer_is_open)
+    pictures.fact("passed", passed_if_open)
     with gr.Column(elem_classes="whole"):
         picture = pictures.add(
             "picture",
@@ -96,7 +97,17 @@ def first_step(
     return {} if step == whole_step else {"whole_step": step}
 
 
-@needs(trace="no_trace")
+def layer_is_open(whole_block: str) -> bool:
+    return bool(whole_block)
+
+
+def passed_if_open(
+    service: TranslationService, trace: Trace | None, layer_is_open: bool
+) -> dict[str, Stream]:
+    """Follow the states only where a layer is open, whose numbers want them."""
+    return passed(service, trace) if trace is not None and layer_is_open else {}
+
+
 def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
     """Follow the states through both sides of the model; a recurrent one has none,
     which the service says."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from gradio.brotli_middleware import BrotliMiddleware
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
@@ -52,7 +53,9 @@ REST = re.compile(r"(/(?:\w+/)?)(?:tab/(\w+)|style)-([0-9a-f]{12})\.(?:json|css)
 FILES = re.compile(r"/(assets|static|scripts)/[^?]*|/(theme\.css|plotly\.js)")
 MOST_KEPT = 30_000_000  # bytes of all files that are kept
 MOST_FILES = 1_000  # of them: one file may be asked for by more than one path
-CODINGS = "br", "gzip"  # in which Gradio compresses them, the better one first
+CODINGS = "br", "gzip"  # in which they are compressed, the better one first
+# of brotli, 0 to 11: 7 % fewer bytes than Gradio's 4 for twice its time, once
+QUALITY = 6
 # headers that a page tells of
 ASKED_BY = ("host", "x-forwarded-host", "x-forwarded-proto", "x-gradio-server")
 MOST_PAGES = 16  # that are kept, the page in one language for one name of the host each
@@ -416,6 +419,9 @@ class Delivery:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        # Gradio's own stands before this, and compresses what is not compressed yet
+        # for each visitor
+        self._compressing = BrotliMiddleware(app, quality=QUALITY)
         self._made: OrderedDict[tuple[str | None, ...], Split] = OrderedDict()
         self._making = asyncio.Lock()
         # by their paths and how they are compressed
@@ -456,7 +462,7 @@ class Delivery:
             (one for one in CODINGS if one in asked.get("accept-encoding", "")), ""
         )
         if (path, coding) not in self._files:
-            made = await self._ask(scope)
+            made = await self._ask(scope, self._compressing)
             size = len(made.body) + sum(len(one.body) for one in self._files.values())
             is_full = size > MOST_KEPT or len(self._files) >= MOST_FILES
             if made.status != 200 or is_full:
@@ -497,8 +503,9 @@ class Delivery:
                 self._made.popitem(last=False)
             return self._made[key]
 
-    async def _ask(self, scope: Scope) -> Answer:
-        """Have the app answer a request, of which it sees no body."""
+    async def _ask(self, scope: Scope, app: ASGIApp | None = None) -> Answer:
+        """Have the app, or what stands before it, answer a request, of which it sees no
+        body."""
         begun = list[Message]()
         body = list[bytes]()
 
@@ -511,5 +518,5 @@ class Delivery:
             else:
                 body.append(message.get("body", b""))
 
-        await self.app(scope, receive, take)
+        await (app or self.app)(scope, receive, take)
         return Answer(begun[0]["status"], [*begun[0]["headers"]], b"".join(body))
