@@ -23,10 +23,14 @@ def trace(models, learned_pairs):
 
 
 @pytest.fixture
-def mount(bench, made, models, trace):
+def picture(made, models, trace):
+    return shown(made.pictures["whole"], models.default, trace=trace)["picture"]
+
+
+@pytest.fixture
+def mount(bench, picture):
     """`mount(before, **how)`: the picture, in the column in which its panel opens.
     before: a script that runs first."""
-    picture = shown(made.pictures["whole"], models.default, trace=trace)["picture"]
 
     def put(before="() => {}", **how):
         bench.open(**how)
@@ -220,12 +224,15 @@ NOTES_COVERS = """() => {
 }"""
 
 
-def test_it_is_uncovered_to_its_end(bench, mount):
-    """What lays the picture down a second time would break off the motion by which it
-    comes."""
+def test_it_is_uncovered_to_its_end(bench, mount, picture):
+    """What lays the picture down a second time would break off the motion by which that
+    of another sentence comes. The first stands there at once."""
     bench.page.emulate_media(reduced_motion="no-preference")
     try:
         drawn = mount(NOTES_COVERS)
+        assert bench.page.evaluate("wereSeen") == []
+        expect(drawn.locator(".cover")).to_have_count(0)
+        drawn.show({**picture, "pair": ["Another.", "Otra."]})
         bench.page.wait_for_function("wereSeen.length > 0")
         assert bench.page.evaluate("wereSeen") == [True]
         expect(drawn.locator(".cover")).to_have_count(0)

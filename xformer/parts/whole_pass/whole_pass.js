@@ -55,10 +55,11 @@ export default function start({element, props, trigger, watch}) {
     from = step = Math.min(step, pass.steps.length);
     amount = 1;
     layDown();
-    if (before !== pass.pair.join('\n') && !isStill()) reveal();
+    if (before && before !== pass.pair.join('\n') && !isStill()) reveal();
   }
 
-  // Shows the picture along its way: a cover moves away, for which the browser draws nothing again.
+  // Shows another picture along its way: a cover moves away, for which the browser draws nothing again. The first one
+  // stands there at once: to move over it would cost a sixth of all that opening the page does.
   async function reveal() {
     const cover = Object.assign(document.createElement('div'), {className: 'cover'});
     cover.style.background = paper;
