@@ -26,6 +26,7 @@ from xformer.classifier import (
     TransformerClassifier,
 )
 from xformer.hub import checkpoint
+from xformer.hub.shipped import REVERSE, TRANSLATION
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.serve.pool import Models
@@ -217,22 +218,25 @@ def learned_pairs():
     return PAIRS[:8]
 
 
+def tiny_shape(tokenizer):
+    """The shape of the model that knows sentences by heart."""
+    return Config(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        n_heads=4,
+        n_layers=2,
+        d_ff=64,
+        dropout=0.0,
+        max_length=128,
+    )
+
+
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
     """Folder of a checkpoint: pre-norm, two layers of four heads, `learned_pairs` known
     by heart. Do not write to it; copy it with `shutil.copytree`."""
     torch.manual_seed(1)
-    model = Transformer(
-        Config(
-            vocab_size=len(tokenizer),
-            d_model=32,
-            n_heads=4,
-            n_layers=2,
-            d_ff=64,
-            dropout=0.0,
-            max_length=128,
-        )
-    )
+    model = Transformer(tiny_shape(tokenizer))
     ids = [
         (tokenizer.encode(english), tokenizer.encode(spanish))
         for english, spanish in learned_pairs
@@ -272,6 +276,23 @@ def shipped():
             Path(__file__).resolve().parent.parent / "checkpoints" / "en-es", "cpu"
         )
     ) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def both_ways():
+    """The models that ship: from English, and from Spanish as "es-en"."""
+    running = Models(
+        Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu"
+    )
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def back(both_ways):
+    """The model that ships from Spanish."""
+    with both_ways.lease("es-en") as service:
         yield service
 
 

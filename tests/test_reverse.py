@@ -6,32 +6,15 @@ import json
 import pytest
 
 from tests.pages import laid_out
-from xformer import Service
 from xformer.explain.alignment import GOLD, Gold, read_gold, split
-from xformer.hub.shipped import REVERSE, TRANSLATION
+from xformer.hub.shipped import REVERSE
 from xformer.parts.sentences.part import PRESETS, presets
 from xformer.parts.translate import part as translate
 from xformer.results import Options
-from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import evaluation
 from xformer.ui.page import open_at
 from xformer.ui.tabs import EXAMPLES, examples
-
-
-@pytest.fixture(scope="module")
-def models():
-    running = Models(
-        Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu"
-    )
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def back(models):
-    with models.lease("es-en") as service:
-        yield service
 
 
 def test_it_translates_spanish(back):
@@ -40,12 +23,12 @@ def test_it_translates_spanish(back):
     assert said == ["cat", "Where is my brother?", "Where is the library?"]
 
 
-def test_pairs_are_turned_round_for_it(models, back):
+def test_pairs_are_turned_round_for_it(both_ways, back):
     pairs = [
         ("The cat sleeps.", "El gato duerme."),
         ("Where is my brother?", "¿Dónde está mi hermano?"),
     ]
-    assert evaluation.as_read(models.default, pairs) == pairs
+    assert evaluation.as_read(both_ways.default, pairs) == pairs
     assert evaluation.as_read(back, pairs) == [
         (spanish, english) for english, spanish in pairs
     ]
@@ -83,17 +66,17 @@ def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
             assert len({j for _, j in one.sure}) == len(one.sure)
 
 
-def test_texts_take_the_languages_from_the_model(models, back):
+def test_texts_take_the_languages_from_the_model(both_ways, back):
     assert ENGLISH.of(back.info).say("sentence") == "Spanish sentence"
     assert SPANISH.of(back.info).say("sentence") == "Oración en español"
     assert (
-        ENGLISH.of(models.default.info).say("sentence")
+        ENGLISH.of(both_ways.default.info).say("sentence")
         == ENGLISH.say("sentence")
         == "English sentence"
     )
 
 
-def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
+def test_the_other_direction_is_offered_and_never_taken_unasked(both_ways, back):
     def run(service, sentence):
         *_, answer = translate.run(
             service,
@@ -101,7 +84,7 @@ def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
             sentence=sentence,
             former=None,
             longest=60,
-            models=models,
+            models=both_ways,
             beam=1,
             n_best=1,
             length_penalty=1,
@@ -110,9 +93,9 @@ def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
 
     assert (
         "Translate from"
-        not in run(models.default, "The cat is in the house.")["problem"]
+        not in run(both_ways.default, "The cat is in the house.")["problem"]
     )
-    said = run(models.default, "El gato está en la casa.")
+    said = run(both_ways.default, "El gato está en la casa.")
     assert (
         "looks like Spanish; the model reads English" in said["problem"]
         and said["asked"] in said["problem"]
@@ -124,21 +107,21 @@ def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
         and "Translate from English" in said
     )
     assert (
-        models.reading("es") == "es-en"
-        and models.reading("en") == ""
-        and models.reading("de") is None
+        both_ways.reading("es") == "es-en"
+        and both_ways.reading("en") == ""
+        and both_ways.reading("de") is None
     )
 
 
-def test_examples_and_pairs_are_in_the_language_that_it_reads(models, back):
-    assert examples(models.default) == EXAMPLES and examples(back)[1] == "muchacha"
-    own = presets(models.default)
+def test_examples_and_pairs_are_in_the_language_that_it_reads(both_ways, back):
+    assert examples(both_ways.default) == EXAMPLES and examples(back)[1] == "muchacha"
+    own = presets(both_ways.default)
     theirs = presets(back)
     assert {*own} | {*theirs} == {*range(len(PRESETS))} and not {*own} & {*theirs}
 
 
-def test_a_page_opens_in_its_language_and_goes_back(models):
-    page = laid_out(models)
+def test_a_page_opens_in_its_language_and_goes_back(both_ways):
+    page = laid_out(both_ways)
     said, there = open_at(page, {"model": "es-en"})
     assert said == ""
     assert there[page.sentence]["label"] == "Spanish sentence" and there[page.sentence][

@@ -174,13 +174,9 @@ def open_menu(page, name="Menu"):
 
 
 def expect_spanish(page, text):
-    """Wait until the pieces of the translation, whatever they are, spell this text. In a
-    page that a link has opened elsewhere, where no translation is laid out, until all
-    has been answered."""
-    if not page.locator(".block.spanish").count():
-        idle(page)
-    if not page.locator(".block.spanish").count():
-        return
+    """Wait until the pieces of the translation, whatever they are, spell this text. A
+    page that a link has opened elsewhere lays no translation out: wait there until it
+    is `idle`."""
     page.wait_for_function(
         """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
            .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""",

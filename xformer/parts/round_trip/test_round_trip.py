@@ -4,45 +4,29 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
-import pytest
-
-from xformer import Service
-from xformer.hub.shipped import REVERSE, TRANSLATION
 from xformer.parts.round_trip import part as round_trip
 from xformer.results import Force
-from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 
 
-@pytest.fixture(scope="module")
-def models():
-    running = Models(
-        Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu"
-    )
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def back(models):
-    with models.lease("es-en") as service:
-        yield service
-
-
-def test_a_translation_is_translated_back_and_the_sentence_judged_by_it(models, back):
-    went = models.default.translate("The bank is closed today.")
-    *_, answer = round_trip.run(models.default, ENGLISH, went=went, models=models)
+def test_a_translation_is_translated_back_and_the_sentence_judged_by_it(
+    both_ways, back
+):
+    went = both_ways.default.translate("The bank is closed today.")
+    *_, answer = round_trip.run(both_ways.default, ENGLISH, went=went, models=both_ways)
     again = back.translate(went.best.text, went.alone).best.text
     assert (
         again == "The bank is closed today."
         and "It comes back word for word." in answer["came_back"]
     )
-    went = models.default.translate("I was talking to my friend about his old car.")
+    went = both_ways.default.translate("I was talking to my friend about his old car.")
     other = replace(
         went,
         n_best=(replace(went.best, text="Hablaba con mi amiga de su viejo coche."),),
     )
-    *_, answer = round_trip.run(models.default, ENGLISH, went=other, models=models)
+    *_, answer = round_trip.run(
+        both_ways.default, ENGLISH, went=other, models=both_ways
+    )
     assert "<del>" in answer["came_back"] and "<ins>" in answer["came_back"]
     tokens = back.typed(went.source)[0]
     likely, unlikely = (

@@ -11,10 +11,11 @@ import sacrebleu
 import torch
 from sacrebleu.significance import PairedTest
 
+from tests.fixtures import tiny_shape
 from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.hub import checkpoint
-from xformer.model import Config, Transformer
+from xformer.model import Transformer
 from xformer.parts.two_models import draw as figures
 from xformer.parts.two_models import part
 from xformer.results import Head, UserError
@@ -31,17 +32,7 @@ def sibling_checkpoint(tmp_path_factory, tokenizer, learned_pairs, learn):
     """A folder of a model of the shape and vocabulary of the running one, which knows
     half of its sentences."""
     torch.manual_seed(3)
-    model = Transformer(
-        Config(
-            vocab_size=len(tokenizer),
-            d_model=32,
-            n_heads=4,
-            n_layers=2,
-            d_ff=64,
-            dropout=0.0,
-            max_length=128,
-        )
-    )
+    model = Transformer(tiny_shape(tokenizer))
     learn(
         model,
         [
