@@ -289,10 +289,9 @@ def fit_quality(
     reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
     docs/RESULTS.md. Returns weights, what each register adds, and search, and by
     set and length how many sentences, which share (0 to 1) is good, the "least" and
-    the "most" that were said, the calibration "error" of such ranges, "by chance" what
-    this stays below in 95 of a hundred draws in which each is good as often as the
-    least that was said, and in which share of pairs a good one is "ranked" before a bad
-    one. Raises ValueError where there is one set.
+    the "most" that were said, the calibration "error" of such ranges, "by chance" the
+    95th percentile of that error if every least estimate were exactly right, and the
+    share of pairs in which a good one is "ranked" before a bad one. Raises ValueError where there is one set.
     """
     if len(sets) < 2:
         raise ValueError("one set is too few: it is tested by a fit to others")

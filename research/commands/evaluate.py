@@ -95,8 +95,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def lengths(args: argparse.Namespace) -> None:
-    """Translate what the model reads of a file of pairs and score it by the number of
-    its pieces, beside how many sentences of that length the model has learned from."""
+    """Score translations by the length of the source, in pieces, beside the number of
+    training sentences of that length."""
     from research import fits
 
     options = search_options(args, alternatives=0)
@@ -150,8 +150,8 @@ def guesses(args: argparse.Namespace) -> None:
 
 
 def memory(args: argparse.Namespace) -> None:
-    """Score held-out pairs beside as many of learned.tsv.xz, whose sources have as many
-    pieces."""
+    """Compare held-out pairs with as many training pairs of the same lengths, of
+    learned.tsv.xz."""
     from research import fits
 
     pairs = read_pairs(args.pairs)
@@ -167,9 +167,9 @@ def memory(args: argparse.Namespace) -> None:
 
 
 def quality(args: argparse.Namespace) -> None:
-    """Fit to files of pairs, each of another kind of text, by log-probabilities, pieces
-    and length, how many translations like one say what was meant; each file tests a fit
-    to the others."""
+    """Fit an estimate of how far a translation can be trusted, from its
+    log-probabilities, pieces and length, to files of pairs of unlike kinds of text; test
+    it by leaving out one kind at a time."""
     from research import fits
 
     options = search_options(args, alternatives=0)

@@ -59,8 +59,8 @@ def watched(work: Callable[[type[tqdm]], T]) -> T:
         place = 0
 
         def update(self, n: float | None = 1) -> bool | None:
-            # Xet moves a bar for what it received and one for what it wrote from
-            # threads in which nothing may be raised
+            # hf-xet updates its two progress bars from worker threads, where an
+            # exception would be lost
             if given_up.is_set() and threading.current_thread() is thread:
                 raise Stalled(0)
             self.place += int(n or 0)

@@ -138,13 +138,15 @@ class Page:
     # Called when all tabs are laid out, in whatever order: what one listens to, or
     # sets, in another is wired then.
     connections: list[Callable[[], None]] = field(default_factory=list)
-    # Listeners that run one after the other: for a new sentence; when the page is
-    # opened; when the browser goes back to what the page showed before (a tab that is
-    # opened with the page has an event of its own); and after something else than its
-    # own controls has set what the Attention tab shows.
+    # Listeners that run one after the other:
+    # for a new sentence
     on_sentence: list[Listener] = field(default_factory=list)
+    # when the page is opened
     on_opening: list[Listener] = field(default_factory=list)
+    # when the browser goes back to what the page showed before; a tab that is opened
+    # with the page has an event of its own
     on_return: list[Listener] = field(default_factory=list)
+    # when something else than its own controls has set what the Attention tab shows
     on_choice: list[Listener] = field(default_factory=list)
     # By the id of a sheet, a box whose text changes when that is opened, and only then.
     # (Gradio asks the server for one listener after the other: if all sheets listened

@@ -44,9 +44,8 @@ NATS = 0.01
 def toward(
     model: Transformer, pair: Pair, step: int, rival: int
 ) -> tuple[Tensor, float]:
-    """The direction [D] of the decoder's last state in which the logit of the piece at
-    a step grows against that of a rival, and what the output's biases add to the
-    difference."""
+    """Return w [D] and b such that logit(piece) − logit(rival) = state · w + b, for the
+    piece at a step and the decoder's last state."""
     piece = pair.predicted[step]
     bias = getattr(model, "output_bias", None)
     wanted = (model.embedding.weight[piece] - model.embedding.weight[rival]).float()

@@ -743,14 +743,17 @@ def _changed(begins: str) -> tuple[str, str]:
 
 
 def quick_scripts(scripts: str) -> dict[str, str]:
-    """The texts of scripts of Gradio by their names: that of the tree of components,
-    which searches as assets/gradio_tree.js does, shows answers as
-    assets/gradio_answers.js lets them through, and has assets/gradio_stream.js before
-    it, all three in one file with the page's other first scripts (ui/components.py);
-    that of listeners, of which one that waited runs alone; that of the client, in which
-    a step of an answer leaves the step before it as it was; that of the status of a
-    component, whose clock stops; that of texts; and that of a dropdown. scripts: the
-    folder of those in assets/, seen from Gradio's.
+    """Return Gradio's patched bundles by file name:
+
+    - the tree of components, which looks them up by assets/gradio_tree.js, shows
+      answers by assets/gradio_answers.js and begins with assets/gradio_stream.js (all
+      three in one file with the page's other first scripts, ui/components.py);
+    - the listeners, of which one that waited runs alone;
+    - the client, in which a step of an answer leaves the step before it as it was;
+    - the status of a component, whose timer ends;
+    - texts, and the dropdown.
+
+    scripts: the folder of those in assets/, seen from Gradio's.
 
     Gradio looks through all components of the page, each behind a proxy, for every
     input and output of every event, and for every component through all events: here
