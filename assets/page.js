@@ -155,6 +155,11 @@ export function shownPass() {
   return [...state.shownPass, lockedWords()];
 }
 
+// The frame of a film that is shown.
+export function shownFrame() {
+  return state.shownFrame;
+}
+
 // The two pieces between which a path is drawn.
 export function chosenPath() {
   return state.chosenPath;

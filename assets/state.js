@@ -22,6 +22,8 @@ export const state = {
   writtenAddress: '',
   // What the picture of the whole pass shows: [step, layer that is open or ''].
   shownPass: [1, ''],
+  // The frame of a film that is shown, from 1.
+  shownFrame: 1,
   // The two pieces between which a path is drawn, from 1, the one that was chosen first before the other.
   chosenPath: [0, 0],
   // What the map of meanings shows: [stack and layer, the word that is chosen, from 1, sentences].

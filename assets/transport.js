@@ -8,7 +8,8 @@ const BUTTONS = '<button type="button" data-by="-1">◀</button><button type="bu
 // Plays the steps of a picture from its .transport. pause: milliseconds a step; count() → how many steps there are, 0
 // without a picture; step() → the one that is shown, from 1; go(to, told) shows another, and tells the server unless
 // `told` is false; show() draws it again; tell() tells the server; halted() is called when it stops; say(key, values)
-// → a text. → {layOut(), draw(piece), halt()}: the names of the controls, their state at a step, and an end to playing.
+// → a text. → {layOut(), draw(piece), halt(), toggle()}: the names of the controls, their state at a step, an end to
+// playing, and what the button does: it plays, from the first step after the last, or stops.
 export function transport(element, {pause, count, step, go, show, tell, say, halted = () => {}}) {
   const inside = selector => element.querySelector(`.transport ${selector}`);
   let timer = 0;
@@ -71,5 +72,5 @@ export function transport(element, {pause, count, step, go, show, tell, say, hal
     halt();
     show();
   });
-  return {layOut, draw, halt};
+  return {layOut, draw, halt, toggle};
 }

@@ -26,6 +26,7 @@ from xformer.results import (
     TellSides,
     TranslateByLayer,
     WalkHead,
+    WatchForm,
     Weighing,
 )
 
@@ -64,4 +65,5 @@ def one_of_each(source, target, piece):
         MapMeanings([(source, target)], "encoder", 1, 220),
         Reverse(source),
         NearestPairs(source if isinstance(source, str) else source.source),
+        WatchForm("The dog eats.", "El perro come."),
     ]

@@ -361,6 +361,7 @@ def test_only_passes_of_a_model_need_tensors_to_explain():
         for module in (
             "attribution",
             "complexity",
+            "film",
             "gradients",
             "lenses",
             "meanings",

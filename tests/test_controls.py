@@ -315,6 +315,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
         "gen_curve": "loss",
         "form_model": "gru",
         "form_sentence": 2,
+        "film_moment": 5,
         "form_moment": 3,
         "form_stack": "encoder_self",
         "form_layer": 1,

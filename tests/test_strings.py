@@ -42,8 +42,9 @@ LITERAL = {
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted beam_info error_beam error_smoothing error_step
         error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none
-        legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k mean_axes
-        pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text sizes_decoder_layers
+        film_long legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k
+        mean_axes pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text
+        sizes_decoder_layers
         store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
     "an example": "address_lock error_head error_lock calibration_text form_none",

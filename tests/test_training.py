@@ -21,6 +21,7 @@ import torch.nn.functional as F
 import xformer
 from tests.harness import free_port, wait_until
 from xformer.__main__ import main
+from xformer.explain import film
 from xformer.hub import checkpoint
 from xformer.hub.recorded import read_history, read_moments
 from xformer.model import Config, Transformer
@@ -541,6 +542,41 @@ def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_piece
         and len(kept.moments) == 4
     )
     assert all(len(course.translations) == 4 for course in kept.courses)
+
+
+@pytest.mark.slow
+def test_a_run_keeps_the_weights_of_its_moments_for_a_film(
+    whole, data, tmp_path, capsys
+):
+    run = tmp_path / "run"
+    assert (
+        main(
+            command(
+                data,
+                run,
+                "--vocabulary",
+                whole,
+                "--steps",
+                4,
+                "--moments",
+                3,
+                "--film",
+                "--batch-tokens",
+                500,
+            )
+        )
+        == 0
+    )
+    out = tmp_path / "film.npz"
+    make = ["checkpoint", "film", str(run), "--out", str(out)]
+    assert main(make) == 0
+    assert f"{out}: 3 moments" in capsys.readouterr().out
+    reel = film.read(out)
+    assert [moment.step for moment in reel.moments] == [0, 2, 4]
+    assert reel.course[-1][0] == 4
+    (run / film.WEIGHTS / "2.safetensors").unlink()
+    assert main(make) == 2
+    assert "train with --moments 12 --film" in capsys.readouterr().err
 
 
 def torchrun(*argv, launchers=1, processes=1, module="xformer"):

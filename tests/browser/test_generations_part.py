@@ -46,8 +46,17 @@ def test_the_sentence_of_the_bar_goes_through_the_generations_whose_training_is_
         lambda url: parse_qs(urlparse(url).query).get("gen_curve") == ["loss"]
     )
 
-    # The other part opens at the moment of the address, and goes through the others.
+    # The other part plays a film of the sentence, whose frame the address keeps; below
+    # it, it opens at the recorded moment of the address, and goes through the others.
     page.get_by_test_id(f"{say('part_forming')}-radio-label").click()
+    film = page.locator(".prose.forming-film")
+    expect(film).to_have_attribute("data-frame", "12")
+    expect(film.locator(".wanted")).to_contain_text(learned_pairs[3][1])
+    film.get_by_role("button", name=say("play_previous")).click()
+    expect(film).to_have_attribute("data-frame", "11")
+    page.wait_for_url(
+        lambda url: parse_qs(urlparse(url).query).get("film_moment") == ["11"]
+    )
     now = page.locator(".course tr.now")
     title = page.locator(".form-view .title")
     grid = page.locator(".heads:visible")
@@ -69,7 +78,6 @@ def test_the_sentence_of_the_bar_goes_through_the_generations_whose_training_is_
     ).click()
     page.get_by_role("option").nth(1).click()
     expect(story).not_to_have_text(before)
-    page.locator(".at-errors > button").click()
     drawn(page, "form-errors").wait_for()
 
     # A model without attention has no map to show.

@@ -118,6 +118,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("folder", metavar="DIR")
     q.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
 
+    q = add_part(kinds, film, "make the film of a training that the page plays")
+    q.add_argument(
+        "folder", metavar="DIR", help="of a run with --moments and --film, whole"
+    )
+    q.add_argument("--out", metavar="FILE", required=True, help="of the film, .npz")
+
     q = add_part(kinds, verify, "whether a checkpoint is whole and its card true")
     q.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
 
@@ -294,6 +300,41 @@ def extend(args: argparse.Namespace) -> None:
     with repository.made(Path(args.out)) as new:
         checkpoint.extend(folder_of(args.folder), new)
     print(args.out)
+
+
+def film(args: argparse.Namespace) -> None:
+    """Make one small file of the weights of a transformer at moments of its training,
+    and of its loss; the page plays what ships beside the part “Watch it form”."""
+    from safetensors.numpy import load_file
+
+    from xformer.explain import film as films
+    from xformer.hub import checkpoint, recorded
+    from xformer.model import Transformer
+
+    folder = folder_of(args.folder)
+    moments = recorded.read_moments(folder)
+    history = recorded.read_history(folder)
+    paths = [
+        folder / films.WEIGHTS / f"{moment.step}.safetensors"
+        for moment in (moments.moments if moments else ())
+    ]
+    if moments is None or history is None or not all(map(Path.is_file, paths)):
+        raise UserError(
+            f"The folder {folder} has not the weights of each moment; train with --moments 12 --film."
+        )
+    tokenizer, model = checkpoint.build(folder, Transformer)
+    films.write(
+        Path(args.out),
+        films.Reel(
+            model.config,
+            tokenizer,
+            moments.moments,
+            tuple(zip(history.step, history.loss, strict=True)),
+            moments.errors,
+            **films.kept([load_file(path) for path in paths]),
+        ),
+    )
+    print(f"{args.out}: {len(paths)} moments, {Path(args.out).stat().st_size:,} bytes")
 
 
 def verify(args: argparse.Namespace) -> None:

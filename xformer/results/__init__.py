@@ -52,6 +52,7 @@ whatever text it is. Each record is of one text, so that B and V stand in no sha
 | Attribution.heads | (layers, H, W) | probability |
 | Course.maps | (moments, layers, H, Q, K) | 255ths of a probability, uint8, by stack |
 | Moments.errors | (moments, 2, layers, H) | alignment error rate, 0 to 1 |
+| Film.maps | (moments, Q, K) | probability, rows sum to 1 |
 | LiveFrame.probabilities | (Q, K) | probability, rows sum to 1 |
 
 Of what is no array: `log_prob` and `log_probs` are natural logarithms, and `effect`,

@@ -37,6 +37,7 @@ from xformer.results.inside import (
 )
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
+from xformer.results.training import Film
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
 
 __all__ = [
@@ -44,7 +45,7 @@ __all__ = [
     "MapMeanings", "MeasureReach", "Move", "NearestContexts", "NearestPairs",
     "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
     "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive",
-    "WalkHead",
+    "WalkHead", "WatchForm",
 ]  # fmt: skip
 
 Source = str | Translation
@@ -245,6 +246,14 @@ class NearestPairs(Question[Learned]):
     progress: pairs read, and of all."""
 
     text: str
+
+
+class WatchForm(Question[Film]):
+    """What a small translator from English into Spanish, which ships at moments of its
+    training, makes of a pair at each."""
+
+    english: str
+    spanish: str
 
 
 class Reverse(Question[tuple[float, float, float]]):

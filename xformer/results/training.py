@@ -10,6 +10,7 @@ __all__ = [
     "PARTS",
     "Course",
     "DevScores",
+    "Film",
     "History",
     "LiveFrame",
     "LiveWait",
@@ -83,6 +84,23 @@ class Moments:
     # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both
     # READINGS
     errors: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """What a small translator makes of one pair at moments of its training."""
+
+    head: Head  # of the cross-attention, the one that aligns best in the end
+    moments: tuple[Moment, ...]
+    source: tuple[str, ...]  # K pieces, </s> last
+    target: tuple[str, ...]  # Q pieces, without special ones: what looks
+    translations: tuple[str, ...]  # one a moment, decoded greedily
+    maps: np.ndarray  # (moments, Q, K) float32, of that head
+    losses: tuple[float, ...]  # mean of a target piece, nats, one a moment
+    errors: tuple[float, ...]  # alignment error rates of the head, one a moment
+    # steps, and the mean loss of a target piece since the one before it
+    course: tuple[tuple[int, float], ...]
+    parameters: int
 
 
 # Of a transformer, that a small run may go without: see `training.parts`.

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import save
 
+from xformer.explain import film as film_of
 from xformer.explain import passes
 from xformer.explain.alignment import READINGS, Gold, grouped, head_scores
 from xformer.hub import checkpoint, recorded
@@ -44,11 +46,14 @@ class MomentsRecorder:
         tokenizer: Tokenizer,
         gold: Sequence[Gold],
         count: int,
+        film: bool = False,
     ) -> None:
         """gold: pairs aligned by hand; the alignment error rates are of all of them
-        that the vocabulary can write, the maps of SENTENCES. Raises ValueError where it
-        can write none of these."""
+        that the vocabulary can write, the maps of SENTENCES. film: whether the weights
+        at each moment are kept too. Raises ValueError where it can write none of
+        these sentences."""
         self.folder = folder
+        self.weights = folder / film_of.WEIGHTS if film else None
         self.model = model
         self.tokenizer = tokenizer
         self.gold = [pair for pair in gold if _writes(tokenizer, pair)]
@@ -73,6 +78,9 @@ class MomentsRecorder:
             self.kept = _first(
                 self.kept, sum(moment.step <= step for moment in self.kept.moments)
             )
+        for path in self.weights.glob("*.safetensors") if self.weights else ():
+            if int(path.stem) > step or not step:
+                path.unlink()
 
     def due(self, done: float) -> bool:
         """Tell whether another share of the run is over; said once."""
@@ -92,6 +100,13 @@ class MomentsRecorder:
         checkpoint.write(
             self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept)
         )
+        if self.weights:
+            self.weights.mkdir(exist_ok=True)
+            stored = {
+                name: tensor.detach().half().contiguous().cpu()
+                for name, tensor in self.model.state_dict().items()
+            }
+            checkpoint.write(self.weights / f"{moment.step}.safetensors", save(stored))
 
     def _taken(self, moment: Moment) -> Moments:
         encode = self.tokenizer.encode

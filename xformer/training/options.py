@@ -342,6 +342,10 @@ class TranslationRun(BatchOptions, Run):
         most=MOST_MOMENTS,
         metavar="N",
     )
+    film: bool = option(
+        False,
+        "keep the weights at these moments too, of which `checkpoint film` makes what the page plays",
+    )
     smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
     risk: float = option(
         0.0,

@@ -456,7 +456,9 @@ def _trained(
             print(forecast(task, options, device, learned_from))
             return {}
         recorder = (
-            MomentsRecorder(out, task.model, task.tokenizer, read_gold(), run.moments)
+            MomentsRecorder(
+                out, task.model, task.tokenizer, read_gold(), run.moments, run.film
+            )
             if isinstance(run, TranslationRun) and run.moments
             else None
         )

@@ -1,18 +1,76 @@
 """Show how a translator forms: a sentence's translations during training, and the
 alignment error of its heads."""
 
+import base64
+from typing import Any
+
+import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.labels import place
+from xformer.figures.labels import place, shown_all
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
 from xformer.figures.templates import fill
 from xformer.parts.forming.errors import better_reading, error_course
-from xformer.results import Course, Head, Moment, Moments
+from xformer.results import Course, Film, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
+# what film.js says: of its own, and of the buttons
+OWN = (
+    "when", "numbers", "nothing", "wanted", "of", "which", "frames", "loss", "loss_label",
+    "steps", "all", "own", "column_step", "column_loss", "column_error", "column_text",
+)  # fmt: skip
+BUTTONS = ("play_start", "play_stop", "play_previous", "play_next")
 # characters of a translation that are shown; early in training a model does not find an
 # end
 LONGEST = 160
+
+
+def film(
+    film: Film, pair: tuple[str, str], moment: int, language: Language = ENGLISH
+) -> dict[str, Any]:
+    """Give film.js all frames of a film at once, its maps as bytes: 255 is 1.
+
+    pair: English and Spanish, one of them as it was typed, the other as the page's
+    model translates it. moment: the frame at which it opens, from 1; the last plays it.
+    """
+    levels = np.rint(255 * np.clip(film.maps, 0, 1)).astype(np.uint8)
+    frames = [
+        {
+            "step": moment.step,
+            "done": moment.done,
+            "text": text,
+            "map": base64.b64encode(level.tobytes()).decode(),
+            "loss": round(loss, 4),
+            "error": round(error, 4),
+        }
+        for moment, text, level, loss, error in zip(
+            film.moments,
+            film.translations,
+            levels,
+            film.losses,
+            film.errors,
+            strict=True,
+        )
+    ]
+    return {
+        "pair": pair,
+        "moment": moment,
+        "keys": shown_all(film.source),
+        "queries": shown_all(film.target),
+        "title": language.say("film_title", head=place(film.head, language)),
+        "frames": frames,
+        "course": film.course,
+        "honest": language.say(
+            "film_honest",
+            parameters=f"{film.parameters / 1e6:.1f}",
+            pieces=film.moments[-1].seen,
+            minutes=round(film.moments[-1].seconds / 60),
+        ),
+        "texts": {
+            key: language.texts[key]
+            for key in (*(f"film_{name}" for name in OWN), *BUTTONS)
+        },
+    }
 
 
 def story(

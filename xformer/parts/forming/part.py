@@ -1,5 +1,6 @@
-"""Part of the Training tab: moments of a training run, through which translations and
-attention maps come to be."""
+"""Part of the Training tab: the page's sentence at moments of a training, as a film; and
+recorded moments of other runs, through which translations and attention maps come to
+be."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,19 +23,25 @@ from xformer.results import (
     Moment,
     Moments,
     Trace,
+    Translation,
     UserError,
+    WatchForm,
 )
-from xformer.serve.protocol import ModelPool
+from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure, small_maps
+from xformer.ui.components import TRANSPORT, figure, script, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
 from xformer.ui.generations import generation, kept_moment
-from xformer.ui.handlers import LATEST, number_of
+from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener
 
 ID = "forming"
-FOLDS = (("errors", "form_plot_errors"),)
+OF_SENTENCE = True
+FOLDS = (
+    ("moments", "form_recorded"),
+    ("errors", "form_plot_errors", "moments"),
+)
 MOMENTS = 12
 MOST_MOMENTS = 20
 MOST_SENTENCES = 40
@@ -48,6 +55,7 @@ NOTHING: dict[str, Any] = {
     "errors": None,
     "errors_part": gr.update(visible=False),
 }
+PAIR = ("en", "es")  # languages of the model in the film
 # what was kept of a training run: moments, the name and identity of its model, and the
 # moment whose weights were kept where it is known
 Kept = tuple[Moments, str, Moment | None]
@@ -55,10 +63,29 @@ Kept = tuple[Moments, str, Moment | None]
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.ask = part.page.always(part.page.models)
-    language = part.language
     part.status()
     part.look("form_look")
+    part["shown"] = gr.State()
+    part["film"] = part.canvas("film.js", TRANSPORT, "forming-film", frame="chart")
+    # the frame at which an address opens; the last, at which a film ends, plays it
+    frame = part.hidden("film_moment", Whole(MOMENTS, 1, MOST_MOMENTS))
+    part["film"].choose(
+        None, None, frame, js=script("shownFrame"), trigger_mode="multiple", **QUIET
+    )
+    part.opened.change(
+        **part.listener(watch, "film", "shown", problem="problem", only_here=True),
+        **LATEST,
+    )
+    with part.folded("moments") as fold:
+        _build_recorded(part, fold)
+
+
+def _build_recorded(part: Layout, fold: gr.Accordion) -> None:
+    """Lay out the moments that were kept of the four generations."""
+    language = part.language
+    ask = part.page.always(part.page.models)
+    part["recorded_problem"] = gr.HTML(elem_classes="status")
+    part.look("form_recorded_look")
     with gr.Row(elem_classes="controls"):
         model = part.control(
             "form_model",
@@ -87,24 +114,55 @@ def build(part: Layout) -> None:
             part["grid"] = small_maps(language)
         with gr.Column(scale=5, min_width=300):
             part["picture"] = part.map("form-view")
-            with part.folded("errors") as part["errors_part"]:
+            with gr.Column() as part["errors_part"], part.folded("errors"):
                 part["errors"] = part.plot("form-errors")
-    pictures = part.pictures("forming", cleared=NOTHING)
+    pictures = part.pictures("forming", cleared=NOTHING, ask=ask)
+    pictures.opens("moments_open", fold)
     pictures.fact("kept", recorded)
     pictures.fact("drawn", draw)
     pictures.follow(offer, "form_sentence", "form_moment")
-    pictures.add_all("drawn", {name: part[name] for name in ("problem", *NOTHING)})
+    pictures.add_all(
+        "drawn",
+        {"problem": part["recorded_problem"], **{name: part[name] for name in NOTHING}},
+        seen="moments_open",
+    )
     place = {name: part[name] for name in ("form_layer", "form_head")}
 
     def listener(action: Callable[..., Any] | None = None) -> Listener:
-        return {**pictures.listener(part["problem"], action, outputs=place), **LATEST}
+        problem = part["recorded_problem"]
+        return {**pictures.listener(problem, action, outputs=place), **LATEST}
 
-    gr.on(
-        [part.opened.change, model.input, course.input, moment.input],
-        **listener(),
-    )
+    flag = pictures.flags["moments_open"]
+    gr.on([flag.change, model.input, course.input, moment.input], **listener())
     stack.input(**listener(first_head))
     part["grid"].choose(**listener(choose))
+
+
+@refused(film=None, shown=None)
+@needs(translation="no_trace")
+def watch(
+    service: TranslationService,
+    language: Language,
+    *,
+    part: str,
+    translation: Translation,
+    shown: Translation | None,
+    film_moment: int,
+) -> dict[str, Any]:
+    """Play the page's pair in the model of the film, once a translation, where it is
+    seen. Raises UserError for other languages than that model's."""
+    if part != ID or shown is translation:
+        return {}
+    pair = (translation.source, translation.best.text)
+    languages = (service.info.source, service.info.target)
+    if {*languages} != {*PAIR}:
+        raise UserError(Message.of("film_language", model=service.info.name))
+    english, spanish = pair if languages == PAIR else pair[::-1]
+    film = service.ask(WatchForm(english, spanish))
+    return {
+        "film": figures.film(film, (english, spanish), int(film_moment), language),
+        "shown": translation,
+    }
 
 
 def recorded(service: ModelPool, language: Language, form_model: str) -> Kept:

@@ -1,9 +1,11 @@
 """A training watched: the moments that it left, the head that is followed, and what is
 said where nothing is kept."""
 
+import base64
 import json
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,6 +25,7 @@ from xformer.ui.handlers import Ask
 VALUES = {
     "form_sentence": 1,
     "form_moment": 20,
+    "moments_open": True,
     "form_stack": "cross",
     "form_layer": 0,
     "form_head": 0,
@@ -177,3 +180,66 @@ def test_what_is_not_there_is_one_sentence(drawn, folders, tiny_checkpoint, tmp_
                 and not answer["picture"]["visible"]
                 and answer["story"] == ""
             )
+
+
+# The film
+
+
+@pytest.fixture
+def watched(models, learned_pairs):
+    """`watched(**values)`: what the part answers of the first pair that was learned."""
+    translation = models.default.translate(learned_pairs[0][0])
+
+    def watched(service=models.default, **values):
+        given = {
+            "part": part.ID,
+            "translation": translation,
+            "shown": None,
+            "film_moment": 12,
+        }
+        return Ask.always(service, ENGLISH).answer(part.watch, **{**given, **values})
+
+    return watched
+
+
+def test_all_frames_of_the_film_come_in_one_answer(watched, learned_pairs):
+    answer = watched(film_moment=5)
+    film = answer["film"]
+    english, spanish = film["pair"]
+    assert english == learned_pairs[0][0]
+    assert spanish == answer["shown"].best.text
+    assert (len(film["frames"]), film["moment"]) == (12, 5)
+    assert [one["step"] for one in film["frames"]] == sorted(
+        {one["step"] for one in film["frames"]}
+    )
+    shape = len(film["queries"]), len(film["keys"])
+    for frame in film["frames"]:
+        levels = np.frombuffer(base64.b64decode(frame["map"]), np.uint8).reshape(shape)
+        assert np.abs(levels.sum(1, dtype=int) - 255).max() <= shape[1], "rounded"
+    first, last = film["frames"][0], film["frames"][-1]
+    assert (first["done"], last["done"]) == (0, 1)
+    # it has learned: of a training that is fit to be shown
+    assert last["loss"] < first["loss"] / 2 and last["error"] < 0.35 < first["error"]
+    assert len(json.dumps(film)) < 60_000, "one payload, of bytes"
+
+
+def test_the_film_is_played_once_a_translation_and_only_where_it_is_seen(watched):
+    assert watched(part="live") == {"problem": ""}
+    shown = watched()["shown"]
+    assert watched(translation=shown, shown=shown) == {"problem": ""}
+
+
+def test_another_direction_is_played_the_other_way_round(watched, models):
+    service = models.default
+    turned = SimpleNamespace(
+        ask=service.ask, info=replace(service.info, source="es", target="en")
+    )
+    there, back = watched()["film"]["pair"], watched(turned)["film"]["pair"]
+    assert list(back) == list(reversed(there))
+
+
+def test_a_model_of_other_languages_has_no_film(watched, models):
+    info = replace(models.default.info, source="de", name="de-en")
+    answer = watched(SimpleNamespace(ask=models.default.ask, info=info))
+    assert "The film is of a model between English and Spanish" in answer["problem"]
+    assert answer["film"] is None
