@@ -1,6 +1,6 @@
 // Lessons of a class, in the panel of lessons (lesson.js): the form in which a teacher writes one (html/lessons.html),
-// the link or file that holds it whole (xformer/lessons/links.py), and the summary of what a reader answered. All of it
-// stays in this browser.
+// the link or file that holds it whole (xformer/lessons/links.py), and the summary of what a reader answered, which
+// answers.js reads. All of it stays in this browser.
 import {copyText} from './save.js';
 import {download, fill, keep, kept} from './shared.js';
 import {whenSettled} from './state.js';
@@ -189,8 +189,8 @@ export function summarize(panel, answers = {}) {
     const button = event.target.closest('[data-do]');
     if (button?.dataset.do === 'print') print();
     if (button?.dataset.do !== 'copy') return;
-    const lines = [...box.querySelectorAll('h2, dt, dd')].map(one => one.tagName === 'DT' ? `\n${one.textContent}` :
-      one.textContent.trim());
+    const lines = [...box.querySelectorAll('h2, dt, dd')].map(one =>
+      (one.tagName === 'DT' ? '\n' : '') + one.textContent.trim().replace(/\s+/g, ' '));
     await copyText(lines.join('\n'), button);
     reply.textContent = reply.dataset.copied;
   });

@@ -4,7 +4,7 @@
 import {openState} from './bar.js';
 import {compose, packed, summarize} from './class.js';
 import {keep, kept} from './shared.js';
-import {state, whenSettled} from './state.js';
+import {loading, state, whenSettled} from './state.js';
 
 const KEY = 'lessons';
 const isStep = at => /\.\d+$/.test(at);  // not a view, such as "lecture.kak"
@@ -115,6 +115,8 @@ export default function start({element, props, trigger, watch}) {
     fillList();
     if (isStep(at)) note(at);
     if (inside('.compose')) compose(panel, go);
+    if (inside('.answers'))
+      loading(import(new URL('./answers.js', import.meta.url)).then(({countAnswers}) => countAnswers(panel)));
     if (inside('.summary')) summarize(panel, progress()[at.split('.')[0]]?.answers);
     panel.scrollTop = 0;
     point(pointed());

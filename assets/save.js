@@ -71,9 +71,18 @@ export async function copyText(text, button) {
   }
 }
 
-// Copies the address, which says all that is on the page, and says so until the button is left.
+// The address of what an element shows: the page's, which says all that is on it, and the place that is opened to see
+// it, where it stands in one; without what is Gradio's own, such as the theme.
+export function addressOf(element) {
+  const place = element.closest('.section[class*=" at-"], .block[class*=" at-"]'), address = new URL(publicAddress());
+  for (const key of [...address.searchParams.keys()]) if (key.startsWith('__')) address.searchParams.delete(key);
+  address.hash = place?.className.match(/ at-([\w-]+)/)[1] ?? '';
+  return address.href;
+}
+
+// Copies that address, and says so until the button is left.
 async function copyLink(button) {
-  await copyText(publicAddress(), button);
+  await copyText(addressOf(button), button);
   const note = button.parentElement.querySelector('.copied');
   note.textContent = button.dataset.said;
   button.addEventListener('blur', () => { note.textContent = ''; }, {once: true});
@@ -82,15 +91,19 @@ async function copyLink(button) {
 // Saves a figure when one of its buttons is clicked, and copies the address. title() → text, table() → {columns, rows},
 // picture(kind) → a promise of the address of an 'svg' or a 'png', pair() → the texts that it is of.
 export function saveOnClick(element, {title, table, picture, pair = () => pairIn(element)}) {
-  const addressOf = {
+  const files = {
     csv: () => blobAddress(csv(element, title(), pair(), table())),
     json: () => blobAddress(json(element, title(), pair(), table())),
   };
   element.addEventListener('click', async event => {
     const button = event.target.closest('button'), kind = button?.dataset.save;
     if (button?.dataset.act === 'copy') await copyLink(button);
+    if (button?.dataset.act === 'share') {
+      const {share} = await import(new URL('./share.js', import.meta.url));
+      await share(addressOf(button), button.closest('.save-menu').querySelector('summary'));
+    }
     if (!kind) return;
-    const address = addressOf[kind] ? addressOf[kind]() : await picture(kind);
+    const address = files[kind] ? files[kind]() : await picture(kind);
     const name = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
     download(address, `${name}.${kind}`);
   });

@@ -233,18 +233,20 @@ def test_names_come_from_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(app, "reader", lambda *_: None)
     monkeypatch.setattr("xformer.ui.create", lambda *_: None)
     monkeypatch.setattr("xformer.ui.warm_up", lambda models: None)
-    monkeypatch.setattr(
-        "xformer.ui.launch", lambda *_, hosts: served.update(hosts=hosts)
-    )
+    monkeypatch.setattr("xformer.ui.launch", lambda *_, **given: served.update(given))
     monkeypatch.setattr(
         sys,
         "argv",
-        ["app.py", "--allow-host", "Page.example.org", "--allow-host", "*.español.org"],
+        [
+            *("app.py", "--allow-host", "Page.example.org"),
+            *("--allow-host", "*.español.org", "--allow-frame", "https://m.org"),
+        ],
     )
     assert app.main() == 0 and served["hosts"] == [
         "page.example.org",
         "*.xn--espaol-zwa.org",
     ]
+    assert served["frames"] == ["https://m.org"]
     monkeypatch.setattr(sys, "argv", ["app.py", "--allow-host", "http://a"])
     assert (
         app.main() == 2

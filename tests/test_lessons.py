@@ -673,11 +673,14 @@ def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without
 ):
     page, service, _ = tiny
     assert "lock" not in gone(page, service, "alignment.3")["panel"]["address"]
-    for to in ("all", "glossary", "lectures", "lecture.kak", "class", "it.7", ""):
+    for to in (
+        *("all", "glossary", "lectures", "lecture.kak", "class", "answers", "it.7"),
+        "",
+    ):
         assert gone(page, service, to) == {"panel": ui.value(to, ENGLISH), "lesson": to}
     with pytest.raises(
         UserError,
-        match="lesson is “nowhere.9”; it must be one of all, glossary, class, lectures, ",
+        match="lesson is “nowhere.9”; it must be one of all, glossary, class, answers, lectures, ",
     ):
         gone(page, service, "nowhere.9")
 

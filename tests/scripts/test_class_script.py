@@ -329,3 +329,112 @@ def test_a_printed_summary_takes_the_whole_page_and_nothing_else_is_on_it(
         assert summary.locator("aside").bounding_box()["width"] > 0.8 * width
     finally:
         bench.page.emulate_media(media="null")
+
+
+# What a class answered
+
+FIRST = f"""What does it look at? Summary
+
+1. Which of the two: Tom or film?
+First answer: Tom
+Your answer: film
+Yes. In layer 3, head 5, “it” puts 0.72 on “film”.
+
+2. What changes? {IMG}
+Your answer: =1+1
+"""
+SECOND = """> What does it look at? Summary
+>
+> 1. Which of the two: Tom or film?
+> Your answer: film
+> Yes.
+>
+> 2. What changes? nothing at all
+> Not answered yet.
+"""
+SPANISH_ONE = """¿A qué mira it? Resumen
+
+1. ¿Cuál de las dos?
+Primera respuesta: Tom
+Tu respuesta: film
+"""
+
+
+@pytest.fixture
+def answers(bench):
+    """`answers(text)`: what is shown after a teacher has pasted this."""
+
+    def pasted(text, **how):
+        bench.open(**how)
+        bench.page.evaluate(
+            "navigator.clipboard.writeText = async text => { window.copiedText = text; }"
+        )
+        panel = bench.mount("lessons", lessons.value("answers", ENGLISH))
+        panel.block.get_by_label(say("answers_field")).fill(text)
+        press(panel.block, "answers_show")
+        return panel
+
+    return pasted
+
+
+def counts(panel):
+    """By question, the rows of its table."""
+    return panel.page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll('.counted p')].map(one => [one.textContent,
+        [...one.nextElementSibling.rows].slice(1).map(row => [...row.cells].map(cell => cell.textContent))]))"""
+    )
+
+
+def test_pasted_summaries_are_counted_by_question_first_and_last_try(answers):
+    panel = answers(FIRST + SECOND + SPANISH_ONE)
+    assert counts(panel) == {
+        "1. Which of the two: Tom or film?": [["film", "1", "2"], ["Tom", "1", "0"]],
+        f"2. What changes? {IMG}": [["=1+1", "1", "1"]],
+        "2. What changes? nothing at all": [[say("answers_missing"), "1", "1"]],
+        "1. ¿Cuál de las dos?": [["film", "0", "1"], ["Tom", "1", "0"]],
+    }
+    expect(panel.locator(".reply")).to_have_text(say("answers_read", count=3))
+    headings = panel.locator(".counted h3")
+    expect(headings).to_have_text(["What does it look at? (2)", "¿A qué mira it? (1)"])
+    assert panel.locator(".counted img").count() == 0, "a text, and no markup"
+    press(panel.block, "answers_copy")
+    panel.page.wait_for_function("window.copiedText")
+    rows = [row.split("\t") for row in panel.page.evaluate("copiedText").split("\n")]
+    assert {len(row) for row in rows} == {5} and len(rows) == 7
+    assert ["'=1+1", "1", "1"] in [row[2:] for row in rows], "no formula"
+
+
+def test_lines_that_belong_nowhere_are_named_and_nothing_is_lost(answers, bench):
+    panel = answers(f"Hello {IMG}\nFirst answer: x\n{SECOND}")
+    reply = panel.locator(".reply")
+    expect(reply).to_contain_text(say("answers_read", count=1))
+    expect(reply).to_contain_text(f"not counted: “Hello {IMG}”"[:40])
+    expect(reply).to_contain_text("“First answer: x”")
+    # another time the text is there, and counted
+    again = bench.mount("lessons", lessons.value("answers", ENGLISH))
+    field = again.block.get_by_label(say("answers_field"))
+    expect(field).to_have_value(re.compile("^Hello"))
+    expect(again.locator(".counted table")).to_have_count(2)
+    field.fill("Dear teacher,\nI was ill.")
+    press(again.block, "answers_show")
+    expect(again.locator(".reply")).to_have_text(say("answers_none"))
+    expect(again.locator(".counted table")).to_have_count(0)
+    expect(field).to_have_value("Dear teacher,\nI was ill.")
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "dark"), (375, "light")])
+def test_the_table_of_a_class_can_be_read(answers, bench, width, theme):
+    answers(FIRST + SECOND, width=width, theme=theme)
+    assert not unreadable(bench.page)
+    expect_fits(bench.page, width)
+
+
+def test_what_is_copied_at_the_end_of_a_lesson_is_read(answers, summary):
+    press(summary.block, "summary_copy")
+    summary.page.wait_for_function("window.copiedText")
+    text = summary.page.evaluate("copiedText")
+    panel = answers(text)
+    questions = counts(panel)
+    assert len(questions) == 2
+    assert [f"el {IMG}", "1", "1"] in [*questions.values()][0]
+    assert [*questions.values()][1] == [[say("answers_missing"), "1", "1"]]

@@ -6,15 +6,18 @@ import io
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
+from starlette.requests import Request
 
-from tests.browser.acts import saved
+from tests.browser.acts import saved, unreadable
 from xformer.figures import pairs as figures
 from xformer.results import Head
 from xformer.strings import ENGLISH
 from xformer.ui.components import figure
+from xformer.ui.server.sharing import FRAMES, share
 
 say = ENGLISH.say
 ON_TOP = """button => {
@@ -116,3 +119,38 @@ def test_a_map_of_a_sentence_fits_a_phone_with_its_colours(bench, maps, side):
     assert drawn.locator(".plot").evaluate(
         "plot => plot.scrollWidth <= plot.clientWidth"
     )
+
+
+def test_a_picture_is_passed_on_exactly(bench, plot):
+    """Its link names the fold in which it stands; the sheet comes when asked for."""
+    asked = []
+
+    def answer(route):
+        asked.append(parse_qs(urlsplit(route.request.url).query))
+        request = Request(
+            {"type": "http", "query_string": urlsplit(route.request.url).query.encode()}
+        )
+        route.fulfill(body=share(request, FRAMES).body, content_type="text/html")
+
+    bench.page.evaluate("""() => {
+        history.replaceState(null, '', '/?tab=training#other');
+        document.querySelector('#bench').classList.add('section', 'at-curves');
+        navigator.clipboard.writeText = async text => { window.copiedText = text; };
+    }""")
+    bench.page.route("**/share?*", answer)
+    menu = plot.locator(".save-menu summary")
+    menu.click()
+    plot.block.get_by_role("button", name=say("share_open")).click()
+    dialog = bench.page.get_by_role("dialog")
+    expect(dialog.locator(".code svg")).to_be_visible()
+    link = dialog.get_by_role("textbox", name=say("share_link")).input_value()
+    assert link.endswith("/?tab=training#curves")
+    assert asked == [{"language": ["en"], "address": [link]}]
+    dialog.get_by_role("button", name=say("share_copy")).last.click()
+    expect(dialog.locator(".reply")).to_have_text(say("share_copied"))
+    assert bench.page.evaluate("copiedText").startswith("<iframe ")
+    assert not unreadable(bench.page)
+    bench.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(menu).to_be_focused()
+    bench.page.unroute("**/share?*")

@@ -182,6 +182,14 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "may be repeated",
     )
     p.add_argument(
+        "--allow-frame",
+        metavar="SITE",
+        action="append",
+        default=[],
+        help="let this site show the page in a frame, for example https://moodle.example.org; may be "
+        "repeated",
+    )
+    p.add_argument(
         "--mcp",
         action="store_true",
         default=None,
@@ -196,6 +204,7 @@ def run(args: argparse.Namespace) -> int:
     _prepare()
     from xformer.serve.hosts import allowed_name
     from xformer.ui import launch, warm_up
+    from xformer.ui.server.sharing import origin
 
     user, colon, password = (args.auth or "").partition(":")
     share = args.share or _set("GRADIO_SHARE")
@@ -212,6 +221,7 @@ def run(args: argparse.Namespace) -> int:
             "out --mcp and GRADIO_MCP_SERVER."
         )
     hosts = [allowed_name(name) for name in args.allow_host]
+    frames = [origin(site) for site in args.allow_frame]
     any_name = (
         private(args.server_name, share) if args.any_model is None else args.any_model
     )
@@ -250,6 +260,7 @@ def run(args: argparse.Namespace) -> int:
             (user, password) if args.auth else None,
             mcp,
             hosts=hosts,
+            frames=frames,
         )
     return 0
 

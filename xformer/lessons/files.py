@@ -21,6 +21,7 @@ from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 FOLDER = ASSETS / "lessons"
 GLOSSARY = ASSETS / "glossary.json"
 LECTURES = ASSETS / "lectures.json"
+PLAN = ASSETS / "plan.json"
 # of questions
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")
 # words of a step and of an entry of the glossary; hints of a question
@@ -125,6 +126,16 @@ class Slide:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a plan for a class: a lesson, or something to show."""
+
+    minutes: int
+    title: Text
+    text: Text  # what to do; {} of a lesson
+    see: Mapping[str, str]  # the address
+
+
+@dataclass(frozen=True)
 class Lecture:
     """A lecture on transformers by somebody else."""
 
@@ -154,6 +165,27 @@ def glossary() -> tuple[Term, ...]:
             one["see"],
         )
         for one in stored["terms"]
+    )
+
+
+@cache
+def plan() -> tuple[Part, ...]:
+    """The plan of ninety minutes, part by part; a lesson takes as long as it says."""
+    return tuple(
+        Part(
+            one["minutes"],
+            lessons()[one["lesson"]].title,
+            {},
+            {"lesson": one["lesson"]},
+        )
+        if "lesson" in one
+        else Part(
+            one["minutes"],
+            _text(one["title"], "title", MOST_OF_ENTRY),
+            _text(one["text"], "text", MOST_OF_ENTRY),
+            one["see"],
+        )
+        for one in _stored(PLAN)["plan"]
     )
 
 

@@ -10,12 +10,13 @@ from xformer.lessons import links
 from xformer.lessons.files import Lesson, Text, glossary, lectures, lessons, said
 from xformer.lessons.scene import Found
 from xformer.lessons.terms import MOST, among, linked
-from xformer.strings import Language
+from xformer.strings import ENGLISH, SPANISH, Language
 
 # views besides a step, as addresses write them
 ALL = "all"
 GLOSSARY = "glossary"
 CLASS = "class"
+ANSWERS = "answers"
 LECTURES = "lectures"
 LECTURE = "lecture."
 
@@ -98,6 +99,24 @@ def for_a_class(language: Language) -> str:
             for name, one in links.OFFERS.items()
         ],
     )
+
+
+def answers_of_a_class(language: Language) -> str:
+    """Where a teacher pastes summaries, which assets/answers.js counts by what marks
+    their lines in either language."""
+    marks = {
+        mark: [
+            one.say(key, **dict.fromkeys((mark, "text"), ""))
+            for one in (ENGLISH, SPANISH)
+        ]
+        for mark, key in (
+            ("summary", "lesson_summary"),
+            ("answer", "summary_answer"),
+            ("first", "summary_first"),
+            ("none", "summary_none"),
+        )
+    }
+    return fill("lessons.answers_of_a_class", language, marks=marks)
 
 
 def all_terms(language: Language) -> str:

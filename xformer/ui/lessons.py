@@ -37,6 +37,7 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
     panel.ALL: panel.choice_of_lessons,
     panel.GLOSSARY: panel.all_terms,
     panel.CLASS: panel.for_a_class,
+    panel.ANSWERS: panel.answers_of_a_class,
     panel.LECTURES: panel.all_lectures,
     **{panel.LECTURE + name: partial(panel.one_lecture, name) for name in lectures()},
 }

@@ -38,7 +38,7 @@ from xformer.ui.controls import (
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.parts import tabs as tabs_of
 from xformer.ui.places import overview
-from xformer.ui.server import api, gradio_private, sessions
+from xformer.ui.server import api, gradio_private, sessions, sharing
 from xformer.ui.server.delivery import Delivery
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import (
@@ -146,12 +146,13 @@ def launch(
     mcp: bool | None = None,
     wait: bool = True,
     hosts: Sequence[str] = (),
+    frames: Sequence[str] = (),
 ) -> str:
     """Serve the app, until interrupted if it is to `wait`; returns its address. None
     leaves Gradio's defaults.
 
     hosts: names under which it may be reached, besides those that `serve.hosts.Hosts`
-    knows.
+    knows. frames: sites that may frame it, besides those of `sharing.FRAMES`.
     """
     if auth:
         gradio_private.hide_endpoints(demo)
@@ -171,7 +172,7 @@ def launch(
         state_session_capacity=sessions.MOST_SESSIONS,
         app_kwargs={
             "middleware": [
-                Middleware(SecurityHeaders),
+                Middleware(SecurityHeaders, frames=frames),
                 Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                 Middleware(Doorkeeper),
                 Middleware(Gate),
@@ -180,6 +181,7 @@ def launch(
             "lifespan": sessions.sessions,
             "routes": [
                 *ROUTES,
+                *sharing.routes((*sharing.FRAMES, *frames)),
                 *gradio_private.quick_page(f"../scripts/{VERSION}/assets"),
             ],
         },

@@ -4,6 +4,7 @@ that the page never makes."""
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xformer.serve.connections import patient
 from xformer.ui.server import gradio_private
 from xformer.ui.server.sessions import count_end, listening, make_room
+from xformer.ui.server.sharing import FRAMES
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything
 # comes from the page's own server.
@@ -32,7 +34,7 @@ POLICY = "; ".join(
         "object-src 'none'",
         "base-uri 'self'",
         "form-action 'self'",
-        "frame-ancestors 'self' https://huggingface.co https://*.hf.space",
+        " ".join(("frame-ancestors 'self'", *FRAMES)),
     )
 )
 HEADERS = {
@@ -56,14 +58,19 @@ class SecurityHeaders:
     """ASGI middleware that adds HEADERS to every answer; streams pass through it
     untouched."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, frames: Sequence[str] = ()) -> None:
+        """frames: sites that may frame the page, besides FRAMES."""
         self.app = app
+        self.headers = {
+            **HEADERS,
+            "Content-Security-Policy": " ".join((POLICY, *frames)),
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self.headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
