@@ -1,5 +1,5 @@
-// The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html} or {at, address} or
-// {at, reply}. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
+// The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html, ahead} or {at, address} or
+// {at, reply}; ahead is the next step, which is shown as soon as it is asked for. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
 import {compose, packed, summarize} from './class.js';
@@ -68,17 +68,29 @@ export default function start({element, props, trigger, watch}) {
   for (let holder = panel.parentElement; holder; holder = holder.parentElement) holder.dataset.holdsPanel = '';
   let at = '', isAsked = false;  // whether the reader has moved, so that the focus goes along
   let wrong = 0;  // answers to the question of this step
+  let moving = '';  // the step that is shown already, while the page is still at another
+  let answer = null;  // what waits for the page to be there
+  const ready = new Map();  // steps that are known, as HTML
 
   const go = to => {
     isAsked = true;
+    answer = null;
+    moving = ready.has(to) && to !== at ? to : '';
+    if (moving) draw({at: to, html: ready.get(to)});
     trigger('go', {to});
   };
+
+  // An answer is checked on what the page shows, so the page is to be there first.
+  const ask = () => !moving && whenSettled(() => {
+    if (answer !== null && !moving) trigger('answer', {answer});
+    answer = null;
+  });
 
   const pointed = () => inside('[data-point]')?.dataset.point ?? '';
 
   function fillWords() {
     const words = inside('.words');
-    if (!words) return;
+    if (!words || moving) return;
     const found = wordsOf(words.dataset.side), radios = [...words.querySelectorAll('input')];
     if (found.join() === radios.map(radio => radio.value).join()) return;
     words.replaceChildren(...found.map(word => {
@@ -119,13 +131,18 @@ export default function start({element, props, trigger, watch}) {
       loading(import(new URL('./answers.js', import.meta.url)).then(({countAnswers}) => countAnswers(panel)));
     if (inside('.summary')) summarize(panel, progress()[at.split('.')[0]]?.answers);
     panel.scrollTop = 0;
-    point(pointed());
+    point(moving ? '' : pointed());
     if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
     isAsked = false;
   }
 
   function receive() {
     const value = props.value;
+    for (const known of [value, value.ahead]) if (known?.html) ready.set(known.at, known.html);
+    if (moving && !value.reply) {
+      if (value.at !== moving) return;  // of a step that was left
+      moving = '';
+    }
     if (value.address) {
       if (value.at === at) point(pointed());  // the step stays as it is, with what was answered
       openState(value.address);
@@ -134,15 +151,16 @@ export default function start({element, props, trigger, watch}) {
       if (value.at !== at || !reply) return;
       reply.innerHTML = value.reply.html;
       reply.dataset.right = value.reply.right;
-      const {answer, right} = value.reply, text = new URLSearchParams(location.search).get('text');
-      if (answer === undefined) return;
+      const {answer: said, right} = value.reply, text = new URLSearchParams(location.search).get('text');
+      if (said === undefined) return;
       if (right === false) wrong += 1;
       const solution = inside('.reply .solution'), words = reply.cloneNode(true);
       if (solution) solution.open = wrong > 1;
       reply.scrollIntoView({block: 'nearest'});  // on a phone the panel is a low sheet
       words.querySelector('summary')?.remove();
-      note(at, right, {answer, said: words.textContent.trim().replace(/\s+/g, ' '), text});
+      note(at, right, {answer: said, said: words.textContent.trim().replace(/\s+/g, ' '), text});
     } else draw(value);
+    if (answer !== null) ask();
   }
 
   document.addEventListener('click', event => {
@@ -153,7 +171,8 @@ export default function start({element, props, trigger, watch}) {
     event.preventDefault();
     inside('.reply').textContent = '…';
     // Not by name: bar.js gives the radio buttons of a group a name of its own.
-    trigger('answer', {answer: inside('form :is(input:checked, input:not([type=radio]), textarea)')?.value ?? ''});
+    answer = inside('form :is(input:checked, input:not([type=radio]), textarea)')?.value ?? '';
+    ask();
   });
   panel.addEventListener('change', async event => {
     const [file] = event.target.files ?? [];

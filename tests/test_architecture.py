@@ -80,6 +80,7 @@ BELOW = {
         "training",
         "explain",
         "figures",
+        "lessons",
         "ui",
         "hub",
         "serve",

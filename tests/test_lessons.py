@@ -7,7 +7,6 @@ import math
 import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,17 +14,18 @@ import numpy as np
 import pytest
 
 from tests.pages import laid_out
+from xformer.__main__ import main
 from xformer.explain.recorded import read_pretraining
-from xformer.figures.word_link import choices
-from xformer.lessons import checks, files, panel
+from xformer.lessons import checks, choosing, files, panel
 from xformer.lessons.checks import PLACES
 from xformer.lessons.links import OFFERS
-from xformer.lessons.scene import CHECKS, Scene
-from xformer.results import GENERATIONS, STACKS, Head, UserError
+from xformer.lessons.scene import CHECKS, Scene, apart, between, words_changed
+from xformer.results import GENERATIONS, Head, UserError
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
+from xformer.training import evaluation
 from xformer.ui import lessons as ui
 from xformer.ui.places import held
 from xformer.ui.places import places as places_of_page
@@ -49,6 +49,8 @@ SENTENCES = [
     "Hello.",
     "Good night.",
 ]
+# the least margin of an answer with the weights that ship: 1 is clear
+CLEAR = 0.9
 QUESTIONS = [
     pytest.param(lesson, number, id=f"{lesson.name}.{number}")
     for lesson in LESSONS.values()
@@ -86,72 +88,14 @@ def scene(shipped):
 def standing(scene):
     """`standing(lesson, number)`: what stands on the page at a step, before the reader
     has changed anything."""
-    passes = {}
-
-    def stand(lesson, number):
-        steps = lesson.steps[:number]
-        address = {key: value for key, value in steps[-1].address.items()}
-        text = next(
-            (one.address["text"] for one in reversed(steps) if "text" in one.address),
-            "The cat sleeps.",
-        )
-        if (text, address.get("spanish")) not in passes:
-            translation, trace = scene.service.translate_and_trace(text)
-            if "spanish" in address:
-                trace = scene.service.explain(text, address["spanish"])
-            passes[text, address.get("spanish")] = translation, trace
-        translation, trace = passes[text, address.get("spanish")]
-        there = replace(
-            scene,
-            translation=translation,
-            trace=trace,
-            review=address.get("review", ""),
-        )
-        if steps[-1].place:
-            name, given = steps[-1].place
-            address |= PLACES[name](there, **given)
-        head = (
-            address.get("stack", "cross"),
-            int(address.get("layer", 1)),
-            int(address.get("head", 1)),
-        )
-        first = tuple(
-            address.get(f"first_{key}", value)
-            for key, value in zip(Head._fields, scene.service.best_head, strict=True)
-        )
-        return replace(
-            there,
-            head=Head(*head),
-            first=Head(first[0], int(first[1]), int(first[2])),
-            query=int(address.get("query", 2)),
-            within=steps[-1].question.within,
-        )
-
-    return stand
+    return lambda lesson, number: choosing.standing(lesson, number, scene)
 
 
 def answers(question, there):
     """Every scene that an answer can make, or for a sentence some."""
-    if question.kind == "head":
-        info = there.service.info
-        return [
-            replace(there, head=Head(stack, layer + 1, head + 1))
-            for stack in STACKS
-            for layer, head in product(range(info.layers(stack)), range(info.n_heads))
-        ]
-    if question.kind == "number":
-        count = round((question.most - question.least) / question.by)
-        texts = [f"{question.least + i * question.by:g}" for i in range(count + 1)]
-    elif question.kind in ("word", "spanish"):
-        side = "EN" if question.kind == "word" else "ES"
-        texts = {
-            label.split(" · ")[1]
-            for label, _ in choices(there.trace)
-            if label.startswith(side)
-        }
-    else:
-        texts = dict(question.options) or SENTENCES
-    return [replace(there, answer=text) for text in texts]
+    if question.kind != "sentence":
+        return choosing.tried(question, there)
+    return [replace(there, answer=text) for text in SENTENCES]
 
 
 @pytest.mark.slow
@@ -172,6 +116,7 @@ def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(
             said = panel.reply(one, language)
             assert said and "{" not in said
     right = [one for one in found if one.right]
+    assert max(one.margin for one in right) >= CLEAR
     assert question.kind in ("sentence", "head", "number") or len(right) == 1, (
         "one answer of a choice is right"
     )
@@ -180,20 +125,11 @@ def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(
 # What hints suggest, and what is as good as the best
 
 
-def suggested(question):
-    """The sentences that the hints of a question quote, in all languages."""
-    if question.kind != "sentence":
-        return []
-    hints = [said for hint in question.hints for said in hint.values()]
-    return [
-        text for said in hints for text in re.findall(r"[“«]([^”»]+[.!?])[”»]", said)
-    ]
-
-
 SUGGESTED = {
     (lesson.name, number, text)
     for lesson, number in (param.values for param in QUESTIONS)
-    for text in suggested(lesson.steps[number - 1].question)
+    if lesson.steps[number - 1].question.kind == "sentence"
+    for text in choosing.quoted(lesson.steps[number - 1].question)
 }
 # numbers to which hints lead without writing them
 AGREED = {("sentiment", 4, "75"), ("masks", 2, "4")}
@@ -253,11 +189,8 @@ def test_a_word_that_names_an_option_elsewhere_is_a_sentence_where_one_is_typed(
 
     def translate(text, options):
         asked.append(text)
-        return SimpleNamespace(
-            best=SimpleNamespace(
-                text=f"{text} {options.beam if text != 'same' else ''}"
-            )
-        )
+        best = candidate(f"{text} {options.beam if text != 'same' else ''}")
+        return SimpleNamespace(best=best, n_best=[best])
 
     found = CHECKS["greedy_differs"](
         Scene(SimpleNamespace(translate=translate), None, None, answer=answer)
@@ -297,6 +230,185 @@ def test_a_head_that_is_nearly_as_good_is_accepted_and_so_is_the_best(shipped):
     ]
     assert shipped.best_head in accepted and 1 < len(accepted) < len(heads) / 4
     assert all("0.2" in said for said in step.ask.values())
+
+
+# How clear an answer is, and which sentence is chosen
+
+
+def candidate(text, score=0.0):
+    return SimpleNamespace(text=text, score=score, pieces=text.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "margin"),
+    [
+        (-3, "low", 4),
+        (0.5, "low", 0.5),
+        (1, "middle", 0),
+        (2, "middle", 1),
+        (4, "high", 1),
+    ],
+)
+def test_a_value_falls_between_bounds_and_its_margin_is_to_the_nearest(
+    value, name, margin
+):
+    found = between(value, {"low": -math.inf, "middle": 1, "high": 3}, 1)
+    assert found == (name, margin)
+
+
+@pytest.mark.parametrize(
+    ("after", "names"),
+    [
+        ("El perro mordió al hombre.", ("same",)),
+        ("El hombre mordió al perro.", ("order", "other")),
+        ("El perro mordió al niño.", ("word", "other")),
+        ("El perro mordió al hombre", ("word", "other")),
+        ("El gran perro mordió al hombre.", ("word", "other")),
+        ("El perro el perro.", ("other",)),
+    ],
+)
+def test_a_change_of_a_translation_is_named(after, names):
+    before = candidate("El perro mordió al hombre.")
+    assert words_changed(before, candidate(after)) == names
+
+
+def test_a_margin_is_what_the_nearest_pair_with_another_answer_loses():
+    first = [candidate("a", -0.1), candidate("b", -0.2)]
+    second = [candidate("a", -0.3), candidate("c", -0.35), candidate("b", -1)]
+    assert apart(first, second, lambda one, two: one.text == two.text) == pytest.approx(
+        0.05 / 0.05
+    )
+    assert apart(first, second, lambda one, two: True) == pytest.approx(0.8 / 0.05)
+    assert apart(first[:1], second[:1], lambda one, two: True) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("offered", "right"),
+    [(("same", "order", "other"), "order"), (("same", "word", "other"), "other")],
+)
+def test_what_is_true_is_the_most_exact_of_what_is_offered(offered, right):
+    layers = candidate("un rojo coche"), candidate("un coche rojo")
+    service = SimpleNamespace(ask=lambda question: layers)
+    there = Scene(service, None, None, translation=SimpleNamespace(), offered=offered)
+    assert [
+        answer
+        for answer in offered
+        if CHECKS["layer_reads"](replace(there, answer=answer), layer=0).right
+    ] == [right]
+
+
+def test_every_choice_has_three_answers_or_more():
+    for lesson, number in (param.values for param in QUESTIONS):
+        question = lesson.steps[number - 1].question
+        if question.kind == "choice":
+            texts = [text for _, text in question.options]
+            assert len({answer for answer, _ in question.options}) >= 3, lesson.name
+            for code in ("en", "es"):
+                assert len({text[code] for text in texts}) == len(texts), lesson.name
+
+
+def test_every_list_of_sentences_stands_in_its_lesson_and_all_of_them_read():
+    for of, found in files.sentences().items():
+        lesson, name = of.split(".")
+        assert files.lists(lesson)[name] and len(found) >= 3, of
+        for one in found:
+            read = files.read(files.FOLDER / f"{lesson}.json", {name: one})
+            held = json.dumps([[step.address, dict(step.text)] for step in read.steps])
+            assert one["text"] in held and "{" + name not in held, of
+
+
+@pytest.fixture
+def lists(tmp_path, monkeypatch):
+    """One lesson that asks two questions of one list of sentences that the small model
+    knows; the list's file."""
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    choice = {"answer": "", "en": "…", "es": "…"}
+    asked = [
+        {"name": "whole"},
+        {"name": "stands_in"},
+    ]
+    options = [
+        [{**choice, "answer": one} for one in ("smaller", "same", "greater")],
+        [{**choice, "answer": one} for one in ("perro", "gato", "casa")],
+    ]
+    steps = [
+        {
+            "text": {"en": "*{main.text}*", "es": "{main.said}"},
+            "address": {"tab": "translate", "text": "{main.text}"},
+            "question": {**ASKED, "kind": "choice", "check": check, "options": own},
+        }
+        for check, own in zip(asked, options, strict=True)
+    ]
+    (folder / "small.json").write_text(
+        json.dumps({"title": HINT, "minutes": 5, "steps": steps}), encoding="utf-8"
+    )
+    path = tmp_path / "lesson_sentences.json"
+    said = {"en": "said", "es": "dicho"}
+    path.write_text(
+        json.dumps(
+            {
+                "small.main": [
+                    {"text": "Good morning!", "said": said},
+                    {"text": "The dog eats the bread.", "said": said},
+                    {
+                        "text": "The cat sleeps.",
+                        "said": said,
+                        "wants": {"2": "perro"},
+                    },
+                ]
+            }
+        ),
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(files, "FOLDER", folder)
+    monkeypatch.setattr(files, "SENTENCES", path)
+    files.sentences.cache_clear()
+    yield path
+    files.sentences.cache_clear()
+
+
+def test_the_clearest_sentence_is_put_into_the_lesson(
+    lists, tiny_checkpoint, capsys, monkeypatch
+):
+    monkeypatch.setattr(
+        evaluation, "evaluate_alignment", lambda *of: SimpleNamespace(to_json=dict)
+    )
+    monkeypatch.setattr(SentimentService, "open", lambda *of: None)
+    assert (
+        main(["lessons", "choose", "--checkpoint", str(tiny_checkpoint), "--write"])
+        == 0
+    )
+    head, *rows, end = capsys.readouterr().out.splitlines()
+    assert head.split() == ["small.main", "1", "2", "least"] and len(rows) == 3
+    assert rows[0].startswith("* ") and rows[0].endswith(" 0.0"), "no dog, cat or bread"
+    assert rows[1].startswith(" > The dog") and end.startswith("1 of 1 lists")
+    assert rows[2].endswith(" 0.0   0.0"), "what the lesson wants is not so"
+    files.sentences.cache_clear()
+    first, *others = files.sentences()["small.main"]
+    assert first["text"] == "The dog eats the bread." and len(others) == 2
+    read = files.read(files.FOLDER / "small.json")
+    assert read.steps[0].text == {"en": "*The dog eats the bread.*", "es": "dicho"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["it", "nothing"], "nothing names no lesson that has a list of sentences; "),
+        (["--checkpoint", "es-en"], "es-en reads 'es', and the lessons are asked of "),
+        (["--checkpoint", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_cannot_be_chosen_is_said_in_one_sentence(arguments, said, capsys):
+    assert main(["lessons", "choose", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_name_that_no_sentence_has_is_said(lists):
+    stored = lists.read_text(encoding="utf-8")
+    lists.write_text(stored.replace('"said"', '"told"'), encoding="utf-8")
+    with pytest.raises(UserError, match=r"\{main\.said\} names nothing in lesson_"):
+        files.read(files.FOLDER / "small.json")
 
 
 # What the files hold

@@ -17,6 +17,7 @@ VERBS = (
     "align",
     "classify",
     "evaluate",
+    "lessons",
     "checkpoint",
     "space",
     "train",

@@ -117,6 +117,23 @@ def test_an_answer_that_comes_when_another_step_is_shown_is_not_said_there(
     expect(step.locator(".reply")).to_be_empty()
 
 
+def test_the_next_step_is_shown_at_once_and_its_answer_waits_for_the_page(panel):
+    step = panel("probabilities.1")
+    step.locator(".next").click()
+    expect(step.locator("h2 .sub")).to_have_text(re.compile(r"^\D+2\D"))
+    expect(step.block.get_by_role("heading")).to_be_focused()
+    slide(step, 7)
+    step.locator(".check").click()
+    expect(step.locator(".reply")).to_have_text("…")
+    moved = ("go", {"to": "probabilities.2"})
+    assert step.told == [moved], "the page still shows the step before"
+    step.show(value("probabilities.5"))
+    expect(step.locator("h2 .sub")).to_have_text(re.compile(r"^\D+2\D"))
+    step.show(value("probabilities.2"))
+    assert step.told == [moved, ("answer", {"answer": "7"})]
+    expect(step.block.get_by_role("slider")).to_have_value("7")
+
+
 def test_what_was_answered_stays_where_the_same_step_comes_again(panel):
     step = panel("probabilities.2")
     slide(step, 7)

@@ -9,6 +9,7 @@ sense there.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,17 @@ import numpy as np
 
 from xformer.explain.alignment import given_heads
 from xformer.explain.principles import softmax
-from xformer.explain.recorded import kinds, learned
-from xformer.figures.labels import percent, place, shown
+from xformer.explain.recorded import kinds, learned, verdict
+from xformer.figures.labels import percent, place, shown, times
 from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, group_of, text_of
 from xformer.lessons.scene import (
+    NATS,
+    SHARE,
     Scene,
     Word,
+    apart,
+    between,
     choice,
     judged,
     most,
@@ -33,15 +38,24 @@ from xformer.lessons.scene import (
 from xformer.pieces import words
 from xformer.results import (
     GENERATIONS,
+    Candidate,
     Head,
+    Message,
     Trace,
     TrainingCourse,
+    Translation,
+    UserError,
     Walk,
     options,
     questions,
 )
 
 Values = dict[str, Any]
+# the translations of two searches, the best first
+Both = tuple[Sequence[Candidate], Sequence[Candidate]]
+NONE = -math.inf
+SURE = 0.9  # a verdict on a review that is surer is a sure one
+RIVALS = options.Options(n_best=5)  # a beam of 5, and all that is left of it
 
 
 def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
@@ -105,31 +119,28 @@ def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 
 @choice
-def whole(scene: Scene) -> tuple[str, Values]:
+def whole(scene: Scene) -> tuple[str, Values, float]:
     """Whether the whole translation is less likely than its least likely piece:
     "smaller", "same" or "greater"."""
     logs = scene.translated.best.log_probs
-    true = (
-        "same"
-        if math.isclose(sum(logs), min(logs))
-        else "smaller"
-        if sum(logs) < min(logs)
-        else "greater"
+    true, margin = between(
+        sum(logs) - min(logs), {"smaller": NONE, "same": -1e-6, "greater": 1e-6}, NATS
     )
-    return true, {
+    values = {
         "whole": percent(math.exp(sum(logs))),
         "least": percent(math.exp(min(logs))),
     }
+    return true, values, margin
 
 
 @judged
-def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
+def unsure_start(scene: Scene, *, below: float) -> tuple[float, str, Values]:
     """A typed sentence whose translation begins with a piece that has a probability
     under `below` percent."""
     best = scene.service.translate(scene.typed).best
     sure = math.exp(best.log_probs[0])
     return (
-        100 * sure < below,
+        (below / 100 - sure) / SHARE,
         "",
         {"text": best.text, "piece": shown(best.pieces[0]), "share": percent(sure)},
     )
@@ -177,7 +188,7 @@ def looks_most(
 @judged
 def head_for(
     scene: Scene, *, word: str, target: str, part: float
-) -> tuple[bool, str, Values]:
+) -> tuple[float, str, Values]:
     """A head of the encoder in which a word looks at another, with at least this part
     of the largest share."""
     shares = _shares(
@@ -194,7 +205,7 @@ def head_for(
         else 0.0
     )
     return (
-        own >= part * share,
+        (own - part * share) / SHARE,
         f"{_name(scene, head)} ({own:.2f})",
         {
             "head": place(best, scene.language),
@@ -206,7 +217,7 @@ def head_for(
 
 
 @judged
-def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
+def aligning_head(scene: Scene, *, near: float) -> tuple[float, str, Values]:
     """A head of the cross-attention whose alignment error is near the lowest."""
     best = min(there(scene.service.alignment_errors(scene.service.best_head)))
     own = (
@@ -215,7 +226,7 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
         else 1.0
     )
     return (
-        own <= best + near,
+        (best + near - own) / SHARE,
         f"{_name(scene, scene.head)} ({own:.2f})",
         {
             "head": place(scene.service.best_head, scene.language),
@@ -225,29 +236,29 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
 
 
 @choice
-def row_reading(scene: Scene) -> tuple[str, Values]:
+def row_reading(scene: Scene) -> tuple[str, Values, float]:
     """Which piece a row of the best head stands for: the one it was "given", or
-    "predicted"."""
+    "predicted"; "either", where the errors are less than 0.1 apart."""
     predicted, given = there(scene.service.alignment_errors(scene.service.best_head))
-    return "given" if given < predicted else "predicted", {
-        "given": f"{given:.2f}",
-        "predicted": f"{predicted:.2f}",
-    }
+    true, margin = between(
+        predicted - given, {"predicted": NONE, "either": -0.1, "given": 0.1}, SHARE
+    )
+    values = {"given": f"{given:.2f}", "predicted": f"{predicted:.2f}"}
+    return true, values, margin
 
 
 @stays
-def without_head(scene: Scene) -> tuple[str, str]:
+def without_head(scene: Scene) -> Both:
     """The translation without the head on the page."""
     before = scene.translated
-    return before.best.text, scene.service.translate(
-        before.source, before.options, off=[scene.head]
-    ).best.text
+    after = scene.service.translate(before.source, before.options, off=[scene.head])
+    return before.n_best, after.n_best
 
 
 @choice
-def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
+def costs_more(scene: Scene, *, word: str) -> tuple[str, Values, float]:
     """What costs the translation more: the "head" on the page, or a "word" of the
-    source."""
+    source; "both" alike, where less than half a nat is between them."""
     trace = scene.passed
     scene.position("source", word)  # says so where there is no such word
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
@@ -258,12 +269,16 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
             :, [shown(one).lower() for one in found.words].index(word.lower())
         ].sum()
     )
-    return "head" if head > lost else "word", {
+    true, margin = between(
+        head - lost, {"word": NONE, "both": -NATS, "head": NATS}, NATS
+    )
+    values = {
         "word": word,
         "lost": f"{lost:.2f}",
         "less": f"{head:.2f}",
         "head": place(scene.head, scene.language),
     }
+    return true, values, margin
 
 
 # One head, number by number
@@ -286,13 +301,14 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 
 @judged
-def times_larger(scene: Scene) -> tuple[bool, str, Values]:
+def times_larger(scene: Scene) -> tuple[float, str, Values]:
     """How many times the second weight of a row the first is: from 1, 10, 100 or 1000
     on."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
-    least = max(one for one in (1, 10, 100, 1000) if math.log(one) <= first - second)
+    bounds = {str(least): math.log(least) for least in (1, 10, 100, 1000)}
+    true, margin = between(first - second, bounds, NATS)
     return (
-        scene.answer == str(least),
+        margin if scene.answer == true else -max(margin, 1e-9),
         scene.answer,
         {
             "first": f"{first:.2f}",
@@ -303,58 +319,77 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
 
 
 @choice
-def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
+def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values, float]:
     """What a row becomes where scores are multiplied: all on "one" piece, "even", or
     "between"."""
     scores = _scaled(scene)[1]
     weights = softmax(scores[np.isfinite(scores)], beta)
-    true = (
-        "one"
-        if weights.max() > 0.9
-        else "even"
-        if weights.max() < 1.5 / len(weights)
-        else "between"
-    )
-    return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
+    largest = float(weights.max())
+    bounds = {"even": NONE, "between": 1.5 / len(weights), "one": 0.9}
+    true, margin = between(largest, bounds, 0.5 / len(weights))
+    return true, {"beta": f"{beta:g}", "share": f"{largest:.2f}"}, margin
 
 
 @choice
-def unscaled(scene: Scene) -> tuple[str, Values]:
-    """Whether the largest weight is "larger" or "smaller" where scores are not divided
-    by the root of d."""
+def unscaled(scene: Scene) -> tuple[str, Values, float]:
+    """Whether the largest weight is "larger", "smaller" or the "same" to a hundredth
+    where scores are not divided by the root of d."""
     walk, scores = _scaled(scene)
-    now = softmax(scores).max()
-    then = softmax(scores, math.sqrt(walk.q.shape[-1])).max()
-    return "larger" if then > now else "smaller", {
-        "now": f"{now:.3f}",
-        "then": f"{then:.3f}",
-    }
+    now = float(softmax(scores).max())
+    then = float(softmax(scores, math.sqrt(walk.q.shape[-1])).max())
+    bounds = {"smaller": NONE, "same": -0.01, "larger": 0.01}
+    true, margin = between(then - now, bounds, SHARE)
+    return true, {"now": f"{now:.3f}", "then": f"{then:.3f}"}, margin
 
 
 # Order, masks
 
 
 @stays
-def moved(
-    scene: Scene, *, how: str, value: float = 0, seed: int | None = None
-) -> tuple[str, str]:
+def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) -> Both:
     """The translation with other positions, or with the words of the source
     shuffled."""
     before = scene.translated
     found = scene.service.ask(
-        questions.Move(before, before.best.tokens, options.Positions(how, value), seed)
+        questions.Move(
+            before,
+            before.best.tokens,
+            options.Positions(how, value),
+            seed,
+            _search(before.options),
+        )
     )
-    return before.best.text, found.translation.best.text
+    return before.n_best, found.translation.n_best
+
+
+def _search(used: options.Options) -> options.Options:
+    """The same search again, without what only the page shows of it."""
+    return replace(used, alternatives=0, quality=False)
 
 
 @judged
-def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
+def keeps_translation(scene: Scene, *, how: str) -> tuple[float, str, Values]:
     """A typed sentence whose translation stays as it is with other positions."""
-    before = scene.service.translate(scene.typed)
+    before = scene.service.translate(scene.typed, RIVALS)
     after = scene.service.translate(
         before.source, before.options, positions=options.Positions(how)
-    ).best.text
-    return before.best.text == after, "", {"before": before.best.text, "after": after}
+    )
+    return _alike(before.n_best, after.n_best), "", _texts("before", before, after)
+
+
+def _alike(before: Sequence[Candidate], after: Sequence[Candidate]) -> float:
+    """How far two translations are from being different, below 0 where they are."""
+    margin = apart(before, after, _same)
+    return max(margin, 1e-9) * (1 if _same(before[0], after[0]) else -1)
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    return one.text == other.text
+
+
+def _texts(first: str, before: Translation, after: Translation) -> Values:
+    second = {"before": "after", "beam": "greedy"}[first]
+    return {first: before.best.text, second: after.best.text}
 
 
 @number
@@ -368,96 +403,101 @@ def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
 
 @choice
 def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
-    """Whether the first piece of a stack may look at the last: "yes" or "no"."""
+    """Whether the first piece of a stack looks at the last at all, in every head,
+    "some" or none of them: "yes", "some" or "no"."""
     walk = _walk(scene, Head(stack, 1, 1))
-    return "yes" if walk.mask[0, -1] else "no", {
-        "first": shown(walk.queries[0]),
-        "last": shown(walk.keys[-1]),
-    }
+    seen = getattr(scene.passed, stack)[:, :, 0, -1] > 0
+    true = "yes" if seen.all() else "some" if seen.any() else "no"
+    return true, {"first": shown(walk.queries[0]), "last": shown(walk.keys[-1])}
 
 
 @stays
-def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
+def weighed(scene: Scene, *, stack: str, how: str) -> Both:
     """The translation where all heads of a stack weigh otherwise."""
     before = scene.translated
     change = options.Weighing(Head(stack, 1, 1), kind=how)
-    again = scene.service.ask(questions.Reweigh(before, before.best.tokens, change))
-    return before.best.text, again.translation.best.text
+    again = scene.service.ask(
+        questions.Reweigh(before, before.best.tokens, change, _search(before.options))
+    )
+    return before.n_best, again.translation.n_best
 
 
 # Search, layers
 
 
 @stays
-def greedy(scene: Scene) -> tuple[str, str]:
+def greedy(scene: Scene) -> Both:
     """What the beam and what greedy search find for the sentence on the page."""
-    return _beam_and_greedy(scene, scene.translated.source)
+    beam, alone = _beam_and_greedy(scene, scene.translated.source)
+    return beam.n_best, alone.n_best
 
 
 @judged
-def greedy_differs(scene: Scene) -> tuple[bool, str, Values]:
+def greedy_differs(scene: Scene) -> tuple[float, str, Values]:
     """A typed sentence for which the beam and greedy search find different
     translations."""
     beam, alone = _beam_and_greedy(scene, scene.typed)
-    return beam != alone, "", {"beam": beam, "greedy": alone}
+    return -_alike(beam.n_best, alone.n_best), "", _texts("beam", beam, alone)
 
 
-def _beam_and_greedy(scene: Scene, text: str) -> tuple[str, str]:
+def _beam_and_greedy(scene: Scene, text: str) -> tuple[Translation, Translation]:
     beam, alone = (
-        scene.service.translate(text, how).best.text
-        for how in (options.Options(), options.GREEDY)
+        scene.service.translate(text, how) for how in (RIVALS, options.GREEDY)
     )
     return beam, alone
 
 
 @choice
-def likelier(scene: Scene) -> tuple[str, Values]:
+def likelier(scene: Scene) -> tuple[str, Values, float]:
     """Whose translation has the larger probability: "beam", "greedy" or "same"."""
-    text = scene.translated.source
-    ways = (options.Options(), options.GREEDY)
     beam, alone = (
-        math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in ways
+        sum(one.best.log_probs)
+        for one in _beam_and_greedy(scene, scene.translated.source)
     )
-    true = (
-        "same"
-        if math.isclose(beam, alone, rel_tol=1e-3)
-        else "beam"
-        if beam > alone
-        else "greedy"
-    )
-    return true, {"beam": percent(beam), "greedy": percent(alone)}
+    bounds = {"greedy": NONE, "same": -1e-3, "beam": 1e-3}
+    true, margin = between(beam - alone, bounds, NATS)
+    shares = {"beam": percent(math.exp(beam)), "greedy": percent(math.exp(alone))}
+    return true, shares, margin
 
 
-@stays
-def length_with(scene: Scene, *, penalty: float, beside: float) -> tuple[str, str]:
+def _length_changed(before: Candidate, after: Candidate) -> tuple[str, ...]:
+    """What becomes of a translation: it is the "same", "shorter" or "longer" in pieces,
+    or an "other" that is as long."""
+    if before.text == after.text:
+        return ("same",)
+    longer = len(after.pieces) - len(before.pieces)
+    return ("longer" if longer > 0 else "shorter" if longer else "other",)
+
+
+@partial(stays, change=_length_changed)
+def length_with(scene: Scene, *, penalty: float, beside: float) -> Both:
     """The translations with two length penalties."""
-    ways = (options.Options(length_penalty=float(one)) for one in (beside, penalty))
     first, second = (
-        scene.service.translate(scene.translated.source, how).best.text for how in ways
+        scene.service.translate(
+            scene.translated.source, replace(RIVALS, length_penalty=float(one))
+        ).n_best
+        for one in (beside, penalty)
     )
     return first, second
 
 
-def _by_layer(scene: Scene) -> list[str]:
-    return [
-        one.text
-        for one in scene.service.ask(questions.TranslateByLayer(scene.translated))
-    ]
+def _by_layer(scene: Scene) -> tuple[Candidate, ...]:
+    return scene.service.ask(questions.TranslateByLayer(scene.translated))
 
 
 @number
 def first_right_layer(scene: Scene) -> tuple[float, Values]:
     """The first layer of the encoder from which on the translation is the final one."""
-    texts = _by_layer(scene)
+    texts = [one.text for one in _by_layer(scene)]
     first = max((i + 1 for i, text in enumerate(texts) if text != texts[-1]), default=0)
     return first, {"before": texts[max(0, first - 1)], "after": texts[-1]}
 
 
 @stays
-def layer_reads(scene: Scene, *, layer: int) -> tuple[str, str]:
+def layer_reads(scene: Scene, *, layer: int) -> Both:
     """The translation from an early layer of the encoder."""
-    texts = _by_layer(scene)
-    return texts[-1], texts[min(layer, len(texts) - 1)]
+    found = _by_layer(scene)
+    return found[-1:], [found[min(layer, len(found) - 1)]]
 
 
 @number
@@ -489,7 +529,7 @@ def _bleu(scene: Scene) -> dict[str, float]:
 
 
 @judged
-def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
+def generation(scene: Scene, *, worst: bool) -> tuple[float, str, Values]:
     """The generation that is the best, or the worst, by BLEU."""
     scores = _bleu(scene)
     say = scene.language.say
@@ -498,7 +538,12 @@ def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
         name: f"{say('gen_' + name.replace('-', '_'))}, {bleu:.1f}"
         for name, bleu in scores.items()
     }
-    return scene.answer == true, named.get(scene.answer, ""), {"name": named[true]}
+    gap = min(abs(scores[true] - bleu) for name, bleu in scores.items() if name != true)
+    return (
+        gap if scene.answer == true else -max(gap, 1e-9),
+        named.get(scene.answer, ""),
+        {"name": named[true]},
+    )
 
 
 @number
@@ -512,14 +557,13 @@ def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
 
 
 @stays
-def alike(scene: Scene, *, model: str) -> tuple[str, str]:
+def alike(scene: Scene, *, model: str) -> Both:
     """The translation by one of the generations."""
     with scene.models.lease(
         there(model if model in scene.models.names else None)
     ) as service:
-        return scene.translated.best.text, service.translate(
-            scene.translated.source
-        ).best.text
+        other = service.translate(scene.translated.source, RIVALS)
+    return scene.translated.n_best, other.n_best
 
 
 def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
@@ -536,9 +580,11 @@ def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
 
 @choice
 def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
-    """Whether the first recorded run "learned" or "failed"."""
+    """Whether the first recorded run "learned", "failed" from the start, or "broke"
+    after it had begun to."""
     run = _runs(scene, norm, warm)[0]
-    return "learned" if learned(run) else "failed", {
+    is_broken = verdict(run).key in ("run_no_number", "run_diverged")
+    return "learned" if learned(run) else "broke" if is_broken else "failed", {
         "first": f"{run.loss[0]:.2f}",
         "last": f"{run.loss[-1]:.2f}",
         "guess": f"{run.guess:.2f}",
@@ -556,19 +602,29 @@ def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]
 
 
 @choice
-def label_of(scene: Scene) -> tuple[str, Values]:
-    """What the classifier makes of the review on the page: "positive" or "negative"."""
+def label_of(scene: Scene) -> tuple[str, Values, float]:
+    """What the classifier makes of the review on the page: "positive" or "negative",
+    with "_unsure" where it gives that less than SURE."""
     (found,) = there(scene.reviews).classify([scene.review])
-    return found.label, {"share": percent(found.probability)}
+    positive = found.probability if found.label == "positive" else 1 - found.probability
+    bounds = {
+        "negative": NONE,
+        "negative_unsure": 1 - SURE,
+        "positive_unsure": 0.5,
+        "positive": SURE,
+    }
+    true, margin = between(positive, bounds, SHARE)
+    return true, {"share": percent(found.probability)}, margin
 
 
 @judged
-def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Values]:
+def review_with(scene: Scene, *, word: str, label: str) -> tuple[float, str, Values]:
     """A typed review that has a word, and gets a label."""
     (found,) = there(scene.reviews).classify([scene.typed])
     has = re.search(rf"\b{re.escape(word)}\b", scene.typed, re.IGNORECASE)
+    sure = found.probability - 0.5
     return (
-        bool(has) and found.label == label,
+        sure / SHARE if has and found.label == label else -max(sure, 1e-9) / SHARE,
         "" if has else scene.language.say("lesson_lacks", word=word),
         {
             "label": scene.language.say(f"label_{found.label}"),
@@ -613,18 +669,56 @@ def _spanish(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-@judged
-def stands_in(scene: Scene) -> tuple[bool, str, Values]:
-    """Which Spanish word stands in the translation: the answer is that word."""
-    text = scene.translated.best.text
-    return scene.answer.lower() in _spanish(text), scene.answer, {"text": text}
+def stands(said: str, one: Candidate) -> bool:
+    """Whether each of some words, divided by spaces, stands in a translation; or one of
+    several, divided by |."""
+    text = {*_spanish(one.text)}
+    return all(not text.isdisjoint(word.split("|")) for word in said.lower().split())
+
+
+def _standing(said: str, found: Sequence[Candidate]) -> float:
+    """How far a translation is from not having some words, below 0 where it has not."""
+    margin = apart(found[:1], found, lambda _, one: stands(said, one))
+    return margin if stands(said, found[0]) else -max(margin, 1e-9)
 
 
 @judged
-def makes(scene: Scene, *, word: str) -> tuple[bool, str, Values]:
+def stands_in(scene: Scene) -> tuple[float, str, Values]:
+    """Which Spanish words stand in the translation: the answer is them, each one of
+    several where | divides them."""
+    found = scene.translated.n_best
+    return _standing(scene.answer, found), scene.answer, {"text": found[0].text}
+
+
+@judged
+def makes(scene: Scene, *, word: str) -> tuple[float, str, Values]:
     """A typed sentence whose translation has a Spanish word."""
-    text = scene.service.translate(scene.typed).best.text
-    return word.lower() in _spanish(text), "", {"text": text}
+    found = scene.service.translate(scene.typed, RIVALS).n_best
+    return _standing(word, found), "", {"text": found[0].text}
+
+
+@choice
+def leaning(scene: Scene, *, first: str, second: str) -> tuple[str, Values, float]:
+    """Which of two Spanish words the model takes, and whether the other in its place is
+    at least ten times less likely: "first" or "second", with "_unsure" where not.
+    Raises UserError where neither stands in the translation."""
+    best = scene.translated.best
+    said = _spanish(best.text)
+    taken, other = (first, second) if first in said else (second, first)
+    if taken not in said:
+        raise UserError(Message.of("error_answer_word", word=first))
+    changed = re.sub(rf"\b{taken}\b", other, best.text)
+    than = scene.service.explain(scene.translated.source, changed)
+    lead = sum(best.log_probs) - sum(than.log_probs)
+    bounds = {
+        "second": NONE,
+        "second_unsure": -math.log(10),
+        "first_unsure": 0.0,
+        "first": math.log(10),
+    }
+    true, margin = between(lead if taken == first else -lead, bounds, NATS)
+    values = {"text": best.text, "other": changed, "value": times(lead)}
+    return true, values, margin
 
 
 # Where a step leads, computed: keys and values of the address. The scene is that of the

@@ -6,6 +6,7 @@ holds no answer.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -19,6 +20,8 @@ from xformer.results import Message, refusing
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 
 FOLDER = ASSETS / "lessons"
+# what lessons may be asked of, by lesson and list: "it.short"
+SENTENCES = ASSETS / "lesson_sentences.json"
 GLOSSARY = ASSETS / "glossary.json"
 LECTURES = ASSETS / "lectures.json"
 PLAN = ASSETS / "plan.json"
@@ -42,6 +45,10 @@ ORDER = (
     "sentiment",
     "bias",
 )
+# A sentence with what a lesson says of it, by the names that its texts have for them:
+# text, words, numbers, or a text in both languages
+Sentence = Mapping[str, Any]
+NAMED = re.compile(r"\{(\w+)\.(\w+)\}")  # in a lesson: of a list, and of a sentence
 # by the code of a language; a lesson of a class has one language
 Text = Mapping[str, str]
 
@@ -155,6 +162,13 @@ def lessons() -> dict[str, Lesson]:
 
 
 @cache
+def sentences() -> dict[str, list[dict[str, Any]]]:
+    """The sentences that lessons may be asked of, by lesson and list; the first of each
+    list is the one that the lesson has."""
+    return _stored(SENTENCES)
+
+
+@cache
 def glossary() -> tuple[Term, ...]:
     """All entries, in the order of the file."""
     stored = _stored(GLOSSARY)
@@ -211,14 +225,16 @@ def lectures() -> dict[str, Lecture]:
     }
 
 
-def read(path: Path) -> Lesson:
-    """Read a lesson. Raises UserError, a sentence that names the file and the step,
-    where it cannot be used."""
+def read(path: Path, chosen: Mapping[str, Sentence] | None = None) -> Lesson:
+    """Read a lesson. chosen: sentences of its lists that stand in it instead of the
+    first ones. Raises UserError, a sentence that names the file and the step, where it
+    cannot be used."""
     stored = _stored(path)
     with refusing(
         (ValueError, TypeError, AttributeError),
         partial(_fault, path),
     ):
+        stored = _filled(stored, {**_first(path.stem), **(chosen or {})})
         steps = tuple(
             step(one, f"step {number}")
             for number, one in enumerate(stored.get("steps", ()), 1)
@@ -233,6 +249,58 @@ def read(path: Path) -> Lesson:
             stored["minutes"],
             steps,
         )
+
+
+def lists(lesson: str) -> dict[str, list[int]]:
+    """The lists of a lesson, and the questions that are asked of the sentences of each:
+    numbers of steps, from 1."""
+    steps = [json.dumps(one) for one in _stored(FOLDER / f"{lesson}.json")["steps"]]
+    return {
+        name: [
+            number
+            for number, one in enumerate(steps, 1)
+            if f"{{{name}." in one and '"question"' in one
+        ]
+        for name in _first(lesson)
+    }
+
+
+def _first(lesson: str) -> dict[str, Sentence]:
+    return {
+        name.partition(".")[2]: choice[0]
+        for name, choice in sentences().items()
+        if name.partition(".")[0] == lesson
+    }
+
+
+def _filled(stored: Any, chosen: Mapping[str, Sentence], code: str = "") -> Any:
+    """What a file holds, with the sentences that are chosen in the place of their
+    names. code: of the language of a text. Raises ValueError for a name that no
+    sentence has."""
+    if isinstance(stored, dict):
+        return {
+            key: _filled(
+                one, chosen, key if key in (ENGLISH.code, SPANISH.code) else code
+            )
+            for key, one in stored.items()
+        }
+    if isinstance(stored, list):
+        return [_filled(one, chosen, code) for one in stored]
+
+    def named(found: re.Match[str]) -> Any:
+        if found[2] not in chosen.get(found[1], {}):
+            raise ValueError(f"{found[0]} names nothing in {SENTENCES.name}")
+        value = chosen[found[1]][found[2]]
+        return value[code] if isinstance(value, dict) else value
+
+    def in_text(found: re.Match[str]) -> str:
+        return str(named(found))
+
+    if not isinstance(stored, str):
+        return stored
+    if alone := NAMED.fullmatch(stored):
+        return named(alone)
+    return NAMED.sub(in_text, stored)
 
 
 def _fault(path: Path, error: Exception) -> Message:

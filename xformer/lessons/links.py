@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xformer.lessons import files
+from xformer.lessons.checks import SURE
 from xformer.lessons.files import HINTS, MOST_WORDS, Lesson, Step
 from xformer.results import Message, UserError, refusing
 from xformer.strings import ENGLISH, SPANISH
@@ -49,7 +50,7 @@ class Offer:
     within: float = 0  # how far a number may be off
 
 
-SAME = {"same": "class_same", "other": "class_other"}
+SAME = {"same": "class_same", "word": "class_one_word", "other": "class_other"}
 OFFERS = {
     "open": Offer("open"),
     "least_sure": Offer("spanish"),
@@ -60,16 +61,28 @@ OFFERS = {
     "aligning_head": Offer("head", fixed={"near": 0.2}),
     "without_head": Offer("choice", answers=SAME),
     "costs_more": Offer(
-        "choice", ("word",), answers={"head": "class_head", "word": "class_word"}
+        "choice",
+        ("word",),
+        answers={"head": "class_head", "word": "class_word", "both": "class_both"},
     ),
-    "moved": Offer("choice", fixed={"how": "none"}, answers=SAME),
+    "moved": Offer(
+        "choice",
+        fixed={"how": "none"},
+        answers={"same": "class_same", "order": "class_order", "other": "class_words"},
+    ),
     "greedy": Offer("choice", answers=SAME),
     "stands_in": Offer("choice", ("options",)),
     "makes": Offer("sentence", ("word",)),
     "keeps_translation": Offer("sentence", fixed={"how": "none"}),
     "unsure_start": Offer("sentence", fixed={"below": 50}),
     "label_of": Offer(
-        "choice", answers={"positive": "label_positive", "negative": "label_negative"}
+        "choice",
+        answers={
+            "positive": "class_positive",
+            "positive_unsure": "class_positive_unsure",
+            "negative_unsure": "class_negative_unsure",
+            "negative": "class_negative",
+        },
     ),
     "review_with": Offer("sentence", ("word",), {"label": "negative"}),
 }
@@ -227,7 +240,8 @@ def _question(stored: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{name} takes {offer.fields}")
     words = given.get("among") or given.pop("options", [])
     options = [{"answer": word, **_twice(word)} for word in words] or [
-        {"answer": answer, **_both(key)} for answer, key in offer.answers.items()
+        {"answer": answer, **_both(key, sure=f"{100 * SURE:.0f} %")}
+        for answer, key in offer.answers.items()
     ]
     check = {"name": name, **offer.fixed, **given}
     asked = (

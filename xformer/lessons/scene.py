@@ -2,14 +2,23 @@
 kinds of check there are."""
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from itertools import product
 from typing import Any, TypeVar
 
 from xformer.figures.locked_word import LETTERS, locked
 from xformer.figures.word_link import choices, text_of
-from xformer.results import Head, Message, Trace, Translation, UserError
+from xformer.results import (
+    Candidate,
+    Head,
+    Message,
+    Trace,
+    Translation,
+    UserError,
+)
 from xformer.serve.protocol import (
     ModelPool,
     ReviewService,
@@ -48,6 +57,7 @@ class Scene:
     review: str = ""
     language: Language = ENGLISH
     answer: str = ""
+    offered: tuple[str, ...] = ()  # the answers of a choice
     within: float = 0  # how far a number may be off
 
     @property
@@ -120,10 +130,64 @@ class Found:
     right: bool
     message: Message
     expected: str = ""  # the reader's own answer, with its value where it has one
+    # how far the model is from where another answer would be right; of what is judged,
+    # how far the reader is from being wrong. 1 is clear; infinite where nothing is near
+    margin: float = math.inf
 
 
 Check = Callable[..., Found]
 CHECKS: dict[str, Check] = {}
+# What counts as clear, by what is measured. A weight or a probability, 0 to 1
+SHARE = 0.1
+# the log-probability of a translation, in nats, and per piece, as the beam ranks it
+NATS = 0.5
+SCORE = 0.05
+
+
+def between(
+    value: float, least: Mapping[str, float], clear: float
+) -> tuple[str, float]:
+    """The name under which a value falls, by the least value of each in rising order,
+    and how far it is from the nearest bound, in units of what is clear."""
+    name = [one for one, bound in least.items() if bound <= value][-1]
+    bounds = [bound for bound in least.values() if math.isfinite(bound)]
+    return name, min(abs(value - bound) for bound in bounds) / clear
+
+
+def apart(
+    before: Sequence[Candidate],
+    after: Sequence[Candidate],
+    of: Callable[[Candidate, Candidate], Any],
+) -> float:
+    """How much worse, by the beam's own scores, two translations are of which `of` says
+    something else than of the best two: in units of SCORE. Where none is found, how
+    much worse the last are; infinite where there are no others."""
+    lost = [
+        (
+            of(one, two) == of(before[0], after[0]),
+            before[0].score + after[0].score - one.score - two.score,
+        )
+        for one, two in product(before, after)
+    ]
+    others = [worse for is_same, worse in lost if not is_same]
+    if len(lost) == 1:
+        return math.inf
+    return (min(others) if others else max(worse for _, worse in lost)) / SCORE
+
+
+def words_changed(before: Candidate, after: Candidate) -> tuple[str, ...]:
+    """What becomes of the words of a translation, the most exact first: "same",
+    "order" (they stand otherwise), "word" (one at most is another), "other"."""
+    if before.text == after.text:
+        return ("same",)
+    first, second = (re.findall(r"\w+", one.text.lower()) for one in (before, after))
+    if first != second and sorted(first) == sorted(second):
+        return "order", "other"
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    return ("word", "other") if max(len(first), len(second)) <= 1 else ("other",)
 
 
 def _share(value: float) -> str:
@@ -153,14 +217,22 @@ def _kind(judge: Callable[..., Found]) -> Callable[..., Any]:
 
 
 @_kind
-def choice(scene: Scene, key: str, true: str, values: Mapping[str, Any]) -> Found:
-    """By what tells which option is true, and the values of the text that says so."""
-    return Found(scene.answer == true, Message.of(f"{key}_{true}", **values))
+def choice(
+    scene: Scene,
+    key: str,
+    true: str,
+    values: Mapping[str, Any],
+    margin: float = math.inf,
+) -> Found:
+    """By what tells which option is true, the values of the text that says so, and how
+    clear it is."""
+    message = Message.of(f"{key}_{true}", **values)
+    return Found(scene.answer == true, message, margin=margin)
 
 
 @_kind
 def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> Found:
-    """By what computes the number."""
+    """By what computes the number. Nothing is near: any number may be the right one."""
     near = abs(scene.number - value) <= scene.within + 1e-9
     return Found(
         near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}"
@@ -168,12 +240,26 @@ def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> F
 
 
 @_kind
-def stays(scene: Scene, _: str, before: str, after: str) -> Found:
-    """By two translations: they are the "same", or the second is an "other" one."""
-    true = "same" if before == after else "other"
+def stays(
+    scene: Scene,
+    _: str,
+    before: Sequence[Candidate],
+    after: Sequence[Candidate],
+    change: Callable[[Candidate, Candidate], tuple[str, ...]] = words_changed,
+) -> Found:
+    """By the hypotheses of two searches, the best first. change: says what becomes of a
+    translation, the most exact first; the first that is offered is true."""
+
+    def said(one: Candidate, two: Candidate) -> str:
+        names = change(one, two)
+        return next((name for name in names if name in scene.offered), names[-1])
+
+    true = said(before[0], after[0])
+    texts = {"before": before[0].text, "after": after[0].text}
     return Found(
         scene.answer == true,
-        Message.of(f"lesson_said_{true}", before=before, after=after),
+        Message.of(f"lesson_said_{'same' if true == 'same' else 'other'}", **texts),
+        margin=apart(before, after, said),
     )
 
 
@@ -185,22 +271,24 @@ def most(
     values: Mapping[str, Any],
     written: Callable[[float], str] = _share,
 ) -> Found:
-    """By a table of words or names: the answer is that with the largest value. written:
-    how one reads."""
+    """By a table of words or names, with shares or probabilities: the answer is that
+    with the largest value. written: how one reads."""
     best = max(table, key=lambda one: table[one])
+    second = max((table[one] for one in table if one != best), default=-math.inf)
     answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
     own = f"{answer} ({written(table[answer])})" if answer in table else answer
     return Found(
         answer == best,
         Message.of(key, best=best, value=written(table[best]), **values),
         own,
+        (table[best] - second) / SHARE,
     )
 
 
 @_kind
 def judged(
-    _: Scene, key: str, right: bool, own: str, values: Mapping[str, Any]
+    _: Scene, key: str, margin: float, own: str, values: Mapping[str, Any]
 ) -> Found:
-    """By what judges the answer itself: whether it is right, what it was worth, and
-    values."""
-    return Found(right, Message.of(key, **values), own)
+    """By what judges the answer itself: how far it is from being wrong, below 0 where
+    it is; what it was worth, and values."""
+    return Found(margin >= 0, Message.of(key, **values), own, margin)

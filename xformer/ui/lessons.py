@@ -118,10 +118,17 @@ def build(page: Page) -> None:
 
 
 def value(at: str, language: Language) -> dict[str, Any]:
-    """What the panel shows for a place."""
+    """What the panel shows for a place, and with a step the next one, so that it can be
+    shown as soon as it is asked for."""
     known = where(at)
-    html = panel.step(*known, language) if known else VIEWS[at](language) if at else ""
-    return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
+    if known is None:
+        return {"at": at, "html": VIEWS[at](language) if at else ""}
+    lesson, number = known
+    here, *ahead = (
+        {"at": f"{lesson.name}.{one}", "html": panel.step(lesson, one, language)}
+        for one in range(number, min(number + 1, len(lesson.steps) + 1) + 1)
+    )
+    return {**here, "ahead": next(iter(ahead), None)}
 
 
 def go(
@@ -181,6 +188,7 @@ def answer(
         scene = replace(
             scene_of(service, language, page, **seen),
             answer=given,
+            offered=tuple(dict(question.options)),
             within=question.within,
         )
         if question.kind == "open":
