@@ -1,5 +1,6 @@
-// The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html, ahead} or {at, address} or
-// {at, reply}; ahead is the next step, which is shown as soon as it is asked for. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
+// The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html, ahead} or {at, address}
+// or {at, reply}; ahead is the next step, which is shown as soon as it is asked for. An element with data-lesson
+// anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
 import {compose, packed, summarize} from './class.js';

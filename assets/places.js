@@ -33,11 +33,12 @@ function hold(name, shown) {
   laidOut.observe(place, {subtree: true, childList: true, attributeFilter: ['class']});
 }
 
-// Opens the part, or that of a section, if it is on the page and in sight of its tab; what it is opened by.
+// Opens the part, or that of a section, if it is on the page and in sight of its tab; what it is opened by, or where
+// nothing has to be opened the section.
 function unfold(name) {
   const holder = holders.get(name) ?? name;
   const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap');
-  const tab = inDrawer(holder), shown = label ?? tab;
+  const tab = inDrawer(holder), shown = label ?? tab ?? inFold(name);
   if (!shown?.checkVisibility()) return null;
   if (label && !label.classList.contains('open')) label.click();
   if (tab && tab.ariaSelected !== 'true') tab.click();

@@ -107,7 +107,6 @@ def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_open
     )
     type_into(page.get_by_label(say("bleu_said")), "the cat is")
     expect(lab).to_contain_text("Without clipping 3 of 3")
-    page.get_by_role("button", name=say("bleu_brevity_part")).click()
     expect(page.locator(".brevity .caption")).to_contain_text("c = 3, r = 6, so 0.368")
     expect(
         page.locator(".brevity .js-plotly-plot .scatterlayer path").first

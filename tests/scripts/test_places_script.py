@@ -216,6 +216,23 @@ def test_a_section_opens_the_fold_that_holds_it(bench):
     assert bench.page.evaluate(IS_OPEN, "variance")
 
 
+def test_a_section_of_a_part_that_is_always_open_is_brought_into_sight(bench):
+    bench.mount("places")
+    assert sections()["brevity"].within == "bleu"
+    bench.page.evaluate("""() => {
+      const section = document.createElement('div');
+      section.className = 'section at-brevity';
+      section.style.marginTop = '2000px';
+      section.append('…');
+      document.querySelector('#bench').append(section);
+      location.hash = 'brevity';
+      tell('placechange');
+    }""")
+    bench.page.wait_for_function(
+        "document.querySelector('.at-brevity').getBoundingClientRect().top < innerHeight"
+    )
+
+
 def test_a_section_is_found_by_its_name_where_it_is_held(bench):
     places = bench.mount("places")
     places.block.get_by_role("button", name=say("places_open")).click()

@@ -194,15 +194,16 @@ class Layout(dict[str, Any]):
     def folded(
         self, key: str, pictures: Pictures | None = None, name: str = ""
     ) -> Iterator[gr.Accordion]:
-        """Lay out a part that is closed at first, with its question; or a section of
-        such a part, inside it, for which -> that part. pictures: get an input, "{name
-        or key}_open", that tells whether it is open."""
+        """Lay out a part that is closed at first, with its question; or a section,
+        inside such a part, for which -> that part, or inside one that is always open.
+        pictures: get an input, "{name or key}_open", that tells whether it is open."""
         said = self.say(places.names()[key])
-        outer = _open_fold.get() if key in places.sections() else None
+        is_section = key in places.sections()
+        outer = _open_fold.get() if is_section else None
         with (
-            gr.Accordion(said, open=False, elem_classes=f"at-{key}")
-            if outer is None
-            else gr.Column(elem_classes=["section", f"at-{key}"])
+            gr.Column(elem_classes=["section", f"at-{key}"])
+            if is_section
+            else gr.Accordion(said, open=False, elem_classes=f"at-{key}")
         ) as laid_out:
             fold = laid_out if outer is None else outer
             before = _open_fold.set(fold)

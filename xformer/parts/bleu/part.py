@@ -16,7 +16,7 @@ from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
 ID = "bleu"
-FOLDS = (("brevity", "bleu_brevity_part"),)
+FOLDS = (("brevity", "bleu_brevity_part", "bleu"),)
 # The classic examples: of Papineni et al. (2002) for clipping; one that is only too
 # short; one without n-grams of four; and an answer of the lecture's transformer.
 PRESETS = {

@@ -20,7 +20,7 @@ from xformer.ui.places import Place, question
 from xformer.ui.tabs import examples
 
 ID = "whole"
-PLACES = (Place(ID, "part_whole"),)
+PLACES = (Place(ID, "part_whole", within="translate"),)
 OF_TRANSLATION = True
 MOST = (
     8  # pictures that are kept for those who ask for the same: a class, a first visit
