@@ -37,6 +37,7 @@ def choose(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from xformer.explain import alignment
+    from xformer.hub import checkpoint
     from xformer.lessons import choosing, files
     from xformer.lessons.scene import Scene
     from xformer.serve.pool import Models
@@ -55,12 +56,14 @@ def choose(args: argparse.Namespace) -> None:
             f"{' and '.join(sorted(unknown))} names no lesson that has a list of sentences; write some of "
             f"{', '.join(sorted({of.split('.')[0] for of in files.sentences()}))}."
         )
-    service = Service.open(TRANSLATION.find(args.checkpoint), args.device)
-    if service.info.source != "en":
+    folder = TRANSLATION.find(args.checkpoint)
+    source, _ = checkpoint.languages(folder)
+    if source not in ("en", ""):  # what is no translator is refused as it is opened
         raise UserError(
-            f"{service.info.name} reads {service.info.source!r}, and the lessons are asked of English "
+            f"{checkpoint.name_of(folder)} reads {source!r}, and the lessons are asked of English "
             f"sentences; name another checkpoint."
         )
+    service = Service.open(folder, args.device)
     # nobody has measured its heads yet
     if "alignment" not in service.metrics:
         gold = alignment.read_gold(alignment.GOLD["en"])
