@@ -131,12 +131,14 @@ export function addressOf() {
   return [location.search, String(state.moves)];
 }
 
-// Asks for the picture again where something else was chosen before it came.
-export function askAgain(picture, again, ...chosen) {
-  if (!picture?.about) return again;
-  const [pass, ...shown] = picture.about;
+// Asks for the grid again where something else was chosen before it came; or where it marks a head of other maps than
+// those that have come, whose answer was of before a head was chosen.
+export function askAgain(grid, again, ...chosen) {
+  if (!grid?.about) return again;
+  const [pass, ...shown] = grid.about;
   state.newestPass = Math.max(pass, state.newestPass);
-  const isLate = pass < state.newestPass || shown.join() !== chosen.join();
+  if (grid.data) state.shownMaps = grid.of;
+  const isLate = pass < state.newestPass || shown.join() !== chosen.join() || grid.of !== state.shownMaps;
   return isLate ? [state.newestPass, ...chosen].join() : again;
 }
 
@@ -196,6 +198,14 @@ export function project(on) {
 
 export function not(on) {
   return !on;
+}
+
+// The layer, the head, and that one head is shown, where a head was chosen whose map is drawn already; the answer says
+// the rest.
+export function chosenHead() {
+  showPicture();
+  const {layer, head} = state.chosenHead ?? {};
+  return state.chosenHead ? [layer, head, 'head'] : [];
 }
 
 // Brings the picture of attention into sight, with its title.

@@ -10,6 +10,7 @@ const LEAST = 40;  // pixels: the height of a frame that has room for words
 
 const asked = new Map();  // by the number of a request: {since, ids, far}; ids: of the components it has not answered
 const shown = new Set();  // the ids of the components that show something
+const ready = new Set();  // the ids of the components that a script has drawn as the answer will
 const marked = new Set();  // the elements that are marked as waiting
 let config = {components: []};  // what Gradio's client knows of the page
 let timer = 0;
@@ -42,9 +43,16 @@ export function drawn(number, outputs, data) {
     const value = isUpdate ? output.value : output;
     const isEmpty = value === null || value === '' && !blockOf(id)?.matches('.frame-text');
     shown[isEmpty ? 'delete' : 'add'](id);
+    ready.delete(id);
     asked.get(number)?.ids.delete(id);
   });
   look();
+}
+
+// Notes that a script has drawn in a component what was asked for, before the answer.
+export function drawnHere(element) {
+  const block = element.closest('.block.framed');
+  if (block) ready.add(idOf(block));
 }
 
 // Notes how far the answer to a request is. steps: [{index, length}, …] as Gradio tells it, the innermost last.
@@ -59,6 +67,7 @@ export function progress(number, steps) {
 export function end(number) {
   state.waiting.requests.delete(number);
   asked.delete(number);
+  if (!asked.size) ready.clear();
   look();
 }
 
@@ -68,7 +77,8 @@ function waits() {
   const note = (block, request) => {
     if (block && !(found.get(block)?.since <= request.since)) found.set(block, request);
   };
-  for (const request of asked.values()) for (const id of request.ids) note(blockOf(id), request);
+  for (const request of asked.values()) for (const id of request.ids)
+    if (!ready.has(id)) note(blockOf(id), request);
   if (!state.settled)
     for (const block of document.querySelectorAll('.block.framed'))
       if (!shown.has(idOf(block))) note(block, {since: 0, far: ''});
