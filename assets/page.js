@@ -5,7 +5,8 @@ import {showBarOf} from './bar.js';
 import {brought} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
-import {state, tell, whenSettled} from './state.js';
+import {state, tell} from './state.js';
+import {uncover} from './waiting.js';
 
 // Removes Gradio's <base>, which changes no link. With a <base>, Plotly names the gradient of a colour bar by the
 // page's whole address, and loses it as soon as the address changes.
@@ -28,10 +29,7 @@ export function tabOpened(ownFields, tabs, sheet) {
   state.sheets[id] = sheet;
   state.choices = Object.keys(tabs).filter(one => tabs[one] !== one).map(one => `${tabs[one]}_part`);
   showBarOf(id);
-  // The page takes the place of what opening.js showed when its sheet is open, or when all is done.
-  const opening = document.querySelector('.opening');
-  if (opening?.dataset.sheet === sheet) opening.remove();
-  else if (opening) whenSettled(() => opening.remove());
+  uncover(sheet);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
