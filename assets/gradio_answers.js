@@ -79,6 +79,7 @@ export function attend(client, dispatch, dependencies) {
       written = null;
       return [id];
     }
+    if (name === 'choose') return setBy(id, name);
     if (name === 'select' && data?.component_id) return [id, ...setBy(data.component_id, name)];
     return [];
   }

@@ -2,9 +2,12 @@
 // (xformer/figures/grid_payload.py); on a phone all in one row, which scrolls. Each is shaded by the square root of the
 // probability, and marks the locked words. A click or an arrow key chooses a head: event 'choose' {layer, head, add},
 // where `add`, by Shift, adds it to the ones already chosen.
+import {chooseHead} from './heads.js';
 import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
+import {state} from './state.js';
+import {drawnHere} from './waiting.js';
 
 const GAP = 4, LEFT = 24, TOP = 18, LARGEST = 80, SMALLEST = 26, IN_STRIP = 48;  // pixels; LEFT, TOP: room for labels
 const STRIP = window.matchMedia('(max-width: 640px)'), LOCKED = 'rgba(217, 119, 6, 0.5)';
@@ -89,7 +92,9 @@ export default function start({element, props, trigger, watch}) {
     const context = canvas.getContext('2d');
     context.scale(scale, scale);
     context.font = '12px system-ui, sans-serif';
+    const middles = [];
     for (const {tile, x, y, name, chosen} of tiles(size)) {
+      middles.push([name, x + size / 2, y + size / 2]);
       context.fillStyle = 'rgba(128, 128, 128, 0.2)';
       context.fillRect(x, y, size, size);
       context.imageSmoothingEnabled = isSmooth(size);
@@ -109,7 +114,6 @@ export default function start({element, props, trigger, watch}) {
     canvas.dataset.head = grid.head;
     canvas.dataset.drawn = grid.key;
     canvas.dataset.locked = JSON.stringify(locked(`${grid.layer}.${grid.head}`, size).map(box => box.map(Math.round)));
-    const middles = Array.from(tiles(size), ({name, x, y}) => [name, x + size / 2, y + size / 2]);
     canvas.dataset.places = JSON.stringify(middles);
     showChosen(size);
   }
@@ -161,12 +165,23 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function choose(place, add) {
-    Object.assign(grid, place);
-    if (!add) {
-      grid.lit = [`${grid.layer}.${grid.head}`];
-      paint();
-    }
+    const isOfPage = Boolean(grid.of);  // and not of a part's own pass
+    if (isOfPage) chooseHead(add ? null : place);
+    if (add) Object.assign(grid, place);
+    else if (!isOfPage) mark(place);
     trigger('choose', {...place, add});
+  }
+
+  function mark(place) {
+    Object.assign(grid, place);
+    grid.lit = [`${grid.layer}.${grid.head}`];
+    paint();
+  }
+
+  function markChosen() {
+    if (!grid?.of) return;
+    mark(state.chosenHead);
+    drawnHere(element);
   }
 
   const isOnGrid = event => grid && event.target.tagName === 'CANVAS';
@@ -192,6 +207,7 @@ export default function start({element, props, trigger, watch}) {
   saveOnClick(element, {title: () => grid.title, table: null, picture});
   new ResizeObserver(paint).observe(element);
   onLock(paint);
+  window.addEventListener('headchosen', markChosen);
   watch('value', receive);
   receive();
 }

@@ -5,11 +5,13 @@ import {
   description, fadeArcs, filePicture, fittingCell, frameHtml, isArcs, mapHtml, markLabels, marks, NARROW, placeAt,
   probability, readMap, reveal, tableOf,
 } from './head_map.js';
+import {chosenMap} from './heads.js';
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {watchDrawer} from './menus.js';
 import {background, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, colour, escapeHtml, fill, inkOn, redraw} from './shared.js';
 import {state, whenSettled} from './state.js';
+import {drawnHere} from './waiting.js';
 
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
 const MORPH = 200;  // milliseconds in which the cells of one head become those of another
@@ -112,7 +114,21 @@ export default function start({element, props, trigger, watch}) {
   function receive() {
     const received = readMap(props.value);
     if (received && isLeft(received)) return whenSettled(receive);  // it would let go of words of the next pair
-    map = received;
+    if (!received?.of || received.of !== map?.of || received.key !== map.key) return show(received);
+    map = received;  // what is drawn already, with the numbers as they are, where they were rounded
+    describe();
+  }
+
+  // Shows the head that was chosen, where its map is here.
+  function showChosen() {
+    const chosen = map?.of && chosenMap(map);
+    if (!chosen) return;
+    show(chosen);
+    drawnHere(element);
+  }
+
+  function show(next) {
+    map = next;
     element.dataset.empty = !map;
     if (!map) return;
     letGoOfOtherPair();
@@ -191,9 +207,15 @@ export default function start({element, props, trigger, watch}) {
     markLabels(element, place, locked);
     if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(map, cell, place);
     fadeArcs(element, place);
-    const isLocked = locked.row !== undefined || locked.column !== undefined;
+    describe();
+  }
+
+  // Says what is highlighted; what is said already is not said again.
+  function describe() {
+    const isLocked = locked.row !== undefined || locked.column !== undefined, said = inside('.said');
     const hint = isLocked && !isLarge() ? ' ' + map.texts.view_locked : '';
-    if (inside('.said')) inside('.said').textContent = description(map, place) + hint;
+    const text = description(map, {...locked, ...hovered}) + hint;
+    if (said && said.textContent !== text) said.textContent = text;
   }
 
   function zoom(step) {
@@ -247,6 +269,7 @@ export default function start({element, props, trigger, watch}) {
     }
   });
   onLock(showLocked);
+  window.addEventListener('headchosen', showChosen);
   saveOnClick(element, {title: () => map.title, pair: () => map.pair, table: () => tableOf(map), picture: kind => {
     const {svg, width, height} = filePicture(
       map, size(), locked, {ink: getComputedStyle(element).color, paper: background(element)});

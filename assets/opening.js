@@ -1,5 +1,6 @@
 // Runs in the page before anything else, as part of its HTML: opens the tab, and the sheet, that the address names, and
-// shows its name and the frames of what it begins with until Gradio has laid the page out (`tabOpened` of page.js).
+// shows its name, the places of the field, of tabs and sheets, and the frames of what it begins with until Gradio has
+// laid the page out (`tabOpened` of page.js).
 (() => {
   const {components, tabs: later, tabs_of: tabs} = window.gradio_config, query = new URLSearchParams(location.search);
   const opening = document.querySelector('.opening'), inside = document.createElement('template');
@@ -28,5 +29,7 @@
   const column = columns.find(({props}) => props.elem_classes.includes(`later-${sheet}`));
   if (tab === first && column) for (const one of columns) one.props.visible = one === column;
   const {value} = layings.get(sheet) ?? layings.get(tab);
-  opening.innerHTML = `<b>${window.gradio_config.title}</b><i></i><hr><div class="laying">${value}</div>`;
+  const isAmong = (names, one) => opening.dataset[names].split(' ').includes(one);
+  opening.innerHTML = `<b>${window.gradio_config.title}</b>${isAmong('own', sheet) ? '' : '<i></i>'}<hr>` +
+    `${isAmong('sheets', tab) ? '<p></p>' : ''}<div class="laying">${value}</div>`;
 })();

@@ -5,7 +5,8 @@ import {showBarOf} from './bar.js';
 import {brought} from './gradio_tabs.js';
 import {lockText, setLock} from './lock.js';
 import {project as projectPicture} from './projector.js';
-import {state, tell, whenSettled} from './state.js';
+import {state, tell} from './state.js';
+import {uncover} from './waiting.js';
 
 // Removes Gradio's <base>, which changes no link. With a <base>, Plotly names the gradient of a colour bar by the
 // page's whole address, and loses it as soon as the address changes.
@@ -28,10 +29,7 @@ export function tabOpened(ownFields, tabs, sheet) {
   state.sheets[id] = sheet;
   state.choices = Object.keys(tabs).filter(one => tabs[one] !== one).map(one => `${tabs[one]}_part`);
   showBarOf(id);
-  // The page takes the place of what opening.js showed when its sheet is open, or when all is done.
-  const opening = document.querySelector('.opening');
-  if (opening?.dataset.sheet === sheet) opening.remove();
-  else if (opening) whenSettled(() => opening.remove());
+  uncover(sheet);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
@@ -131,12 +129,14 @@ export function addressOf() {
   return [location.search, String(state.moves)];
 }
 
-// Asks for the picture again where something else was chosen before it came.
-export function askAgain(picture, again, ...chosen) {
-  if (!picture?.about) return again;
-  const [pass, ...shown] = picture.about;
+// Asks for the grid again where something else was chosen before it came; or where it marks a head of other maps than
+// those that have come, whose answer was of before a head was chosen.
+export function askAgain(grid, again, ...chosen) {
+  if (!grid?.about) return again;
+  const [pass, ...shown] = grid.about;
   state.newestPass = Math.max(pass, state.newestPass);
-  const isLate = pass < state.newestPass || shown.join() !== chosen.join();
+  if (grid.data) state.shownMaps = grid.of;
+  const isLate = pass < state.newestPass || shown.join() !== chosen.join() || grid.of !== state.shownMaps;
   return isLate ? [state.newestPass, ...chosen].join() : again;
 }
 
@@ -196,6 +196,14 @@ export function project(on) {
 
 export function not(on) {
   return !on;
+}
+
+// The layer, the head, and that one head is shown, where a head was chosen whose map is drawn already; the answer says
+// the rest.
+export function chosenHead() {
+  showPicture();
+  const {layer, head} = state.chosenHead ?? {};
+  return state.chosenHead ? [layer, head, 'head'] : [];
 }
 
 // Brings the picture of attention into sight, with its title.

@@ -30,6 +30,12 @@ export const state = {
   shownMap: ['', 0, 0],
   // The points of the kernel regression as they were moved last, "x,y x,y", until that is drawn.
   movedPoints: '',
+  // The maps of all heads of the stack that is shown (heads.js); and the head of them that was chosen last,
+  // {layer, head}, null where the server says which are shown. Event 'headchosen'.
+  heads: null,
+  chosenHead: null,
+  // What the maps are of that the grid of heads has.
+  shownMaps: '',
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
   // What the page waits for: the requests that have not been answered, by their number the names of the listeners that

@@ -6,10 +6,13 @@ import {state, whenSettled} from './state.js';
 // milliseconds after which a picture is greyed, what is computed is said, and how far it is
 const GREY = 300, WORDS = 500, FAR = 2000;
 const SOON = 50, AGAIN = 500;  // milliseconds between two looks: while what was asked for may be laid out yet, and then
+const STILL = 12;  // frames in which nothing is waited for, until all that was asked for is taken for drawn
+const LONGEST = 4000;  // milliseconds for which that is awaited
 const LEAST = 40;  // pixels: the height of a frame that has room for words
 
 const asked = new Map();  // by the number of a request: {since, ids, far}; ids: of the components it has not answered
 const shown = new Set();  // the ids of the components that show something
+const ready = new Set();  // the ids of the components that a script has drawn as the answer will
 const marked = new Set();  // the elements that are marked as waiting
 let config = {components: []};  // what Gradio's client knows of the page
 let timer = 0;
@@ -42,9 +45,16 @@ export function drawn(number, outputs, data) {
     const value = isUpdate ? output.value : output;
     const isEmpty = value === null || value === '' && !blockOf(id)?.matches('.frame-text');
     shown[isEmpty ? 'delete' : 'add'](id);
+    ready.delete(id);
     asked.get(number)?.ids.delete(id);
   });
   look();
+}
+
+// Notes that a script has drawn in a component what was asked for, before the answer.
+export function drawnHere(element) {
+  const block = element.closest('.block.framed');
+  if (block) ready.add(idOf(block));
 }
 
 // Notes how far the answer to a request is. steps: [{index, length}, …] as Gradio tells it, the innermost last.
@@ -59,6 +69,7 @@ export function progress(number, steps) {
 export function end(number) {
   state.waiting.requests.delete(number);
   asked.delete(number);
+  if (!asked.size) ready.clear();
   look();
 }
 
@@ -68,7 +79,8 @@ function waits() {
   const note = (block, request) => {
     if (block && !(found.get(block)?.since <= request.since)) found.set(block, request);
   };
-  for (const request of asked.values()) for (const id of request.ids) note(blockOf(id), request);
+  for (const request of asked.values()) for (const id of request.ids)
+    if (!ready.has(id)) note(blockOf(id), request);
   if (!state.settled)
     for (const block of document.querySelectorAll('.block.framed'))
       if (!shown.has(idOf(block))) note(block, {since: 0, far: ''});
@@ -114,4 +126,21 @@ function say([block, {since, far} = {}] = [], now = 0) {
   if (block) block.dataset.said = far && now - since >= FAR ? `${words} ${far}` : words;
   const line = document.querySelector('.bar .waits');
   if (line && line.textContent !== words) line.textContent = words;
+}
+
+// Lets the page take the place of what opening.js showed: when the sheet that is open is that of the address, or all is
+// done; where the address names a part, which is opened then and brought into sight, when that is drawn.
+export function uncover(sheet) {
+  const opening = document.querySelector('.opening');
+  if (!opening) return;
+  if (location.hash.length > 1) whenSettled(() => whenStill(() => opening.remove()));
+  else if (opening.dataset.sheet === sheet) opening.remove();
+  else whenSettled(() => opening.remove());
+}
+
+// Calls a function when nothing has been waited for for some frames, or it has taken too long.
+function whenStill(call, left = STILL, until = performance.now() + LONGEST) {
+  const {requests, scripts} = state.waiting, isStill = !requests.size && !scripts;
+  if (!left || performance.now() > until) return call();
+  requestAnimationFrame(() => whenStill(call, isStill ? left - 1 : STILL, until));
 }

@@ -24,10 +24,12 @@ const looking = setInterval(() => {  // which `idle` of the tests does not wait 
   clearInterval(looking);
 }, 10);
 
-// The sliders that are seen, by their names.
+// The sliders that are seen, by their names: without what is said of them.
+const nameOfSlider = one => one.closest('.transport') ? one.ariaLabel :
+  one.closest('.block').querySelector('label, span').innerText.trim().split('\n')[0];
 const slidersSeen = () => [...document.querySelectorAll('[role=tabpanel] input[type=range]')].filter(one =>
   one.checkVisibility({visibilityProperty: true}));
-window.sliders = () => slidersSeen().map(one => one.closest('.block').querySelector('label, span').textContent.trim());
+window.sliders = () => slidersSeen().map(nameOfSlider);
 
 const write = (field, value) => {
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, value);

@@ -49,7 +49,9 @@ def all_places() -> Iterator[tuple[str, Place]]:
 
 def opened(browser: Browser, width: int, where: str) -> Page:
     """A page of its own that has come to rest."""
-    context = counting(browser.new_context(viewport={"width": width, "height": HEIGHT}))
+    # still: or the clock would stop when cells have become others, 200 ms later
+    size: Any = {"width": width, "height": HEIGHT}
+    context = counting(browser.new_context(viewport=size, reduced_motion="reduce"))
     context.add_init_script(path=SCRIPT)
     page = context.new_page()
     page.set_default_timeout(1000 * PATIENCE)

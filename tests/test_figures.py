@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tests.made import cells, trace_of_cats
 from xformer.explain import maps
-from xformer.figures import changes, grid_payload, head_payload, labels, translation
+from xformer.figures import (
+    changes,
+    grid_payload,
+    head_payload,
+    heads_payload,
+    labels,
+    translation,
+)
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.layout import PALETTES
 from xformer.figures.notice import notice
@@ -394,6 +401,37 @@ def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
     assert given["moved"] == ["1.1", "2.1", "2.2"], (
         "the others have a word one row higher than where it is given"
     )
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(
+    "look", [{}, {"words": True}, {"hide": True, "words": True}, {"rows": "predicted"}]
+)
+def test_the_heads_to_choose_from_are_their_pictures(trace, stack, look):
+    """Each under the labels of its own reading, two bytes a cell."""
+    given = {Head("cross", 1, 2)}
+    choice = Choice(stack, **look)
+    sent = heads_payload.payload(
+        all_maps(trace, stack, False), trace, choice, given=given
+    )
+    found = {}
+    for reading in sent["readings"]:
+        packed = np.frombuffer(base64.b64decode(reading["data"]), dtype="<u2")
+        shape = len(reading["heads"]), len(reading["queries"]), len(reading["keys"])
+        for name, levels in zip(reading["heads"], packed.reshape(shape), strict=True):
+            found[name] = reading, levels / heads_payload.MOST
+    assert len(found) == 4
+    for head in Head.every(stack, 2, 2):
+        own = replace(choice, layer=head.layer, head=head.head)
+        wanted = picture(trace, own, given=given)
+        packed = head_payload.payload(wanted, own, "")
+        reading, values = found[f"{head.layer}.{head.head}"]
+        np.testing.assert_allclose(values, wanted.values, atol=1 / heads_payload.MOST)
+        assert {**packed, **reading, "data": packed["data"]} == packed | {
+            "heads": reading["heads"]
+        }
+        title = sent["title"].format(layer=head.layer, head=head.head)
+        assert (title, sent["rules"]) == (wanted.title, wanted.rules)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The script of the bar, assets/bar.js, in a bar that holds what it needs."""
 
+import pytest
 from playwright.sync_api import expect
 
 from xformer.ui.components import VERSION
@@ -31,6 +32,35 @@ def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_t
     bench.page.evaluate(LATE)
     expect(field).to_have_value("Typed.")
     expect(button).to_have_class("primary pressed")
+
+
+# Opens a sheet that the address names, with a part of it or without, while an answer is
+# awaited; whether the page is covered then, and when that has come.
+COVERED = f"""async hash => {{
+    const load = name => import(`./scripts/{VERSION}/assets/${{name}}.js`);
+    const [{{tabOpened}}, {{state}}] = await Promise.all([load('page'), load('state')]);
+    const covers = () => document.querySelector('.opening') !== null;
+    document.querySelector('.bar').insertAdjacentHTML('beforeend', '<h1></h1>');
+    document.body.insertAdjacentHTML('afterbegin', '<div class="opening" data-sheet="model"></div>');
+    history.replaceState(null, '', `?tab=model${{hash}}`);
+    state.settled = true;
+    state.waiting.requests.set(7, 'picture');
+    tabOpened([], {{model: 'model'}}, 'model');
+    for (let frame = 0; frame < 30; frame++) await new Promise(requestAnimationFrame);
+    const before = covers();
+    state.waiting.requests.delete(7);
+    for (let frame = 0; frame < 30; frame++) await new Promise(requestAnimationFrame);
+    return [before, covers()];
+}}"""
+
+
+@pytest.mark.parametrize(("hash", "covered"), [("", False), ("#part", True)])
+def test_a_page_is_covered_until_the_part_that_its_address_names_is_drawn(
+    bench, hash, covered
+):
+    """What stands around the part is moved as it opens, and the page scrolls to it."""
+    bench.open()
+    assert bench.page.evaluate(COVERED, hash) == [covered, False]
 
 
 # Writes the address after a sheet was chosen, and opens one that names a tab alone. Steps

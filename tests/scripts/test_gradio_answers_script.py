@@ -9,8 +9,9 @@ import pytest
 from xformer.ui import components
 from xformer.ui.server import gradio_private
 
-# A client whose answers a test gives, and two listeners: of a slider that sets a radio,
-# a picture and a menu, and one of a tab that sets a box in the browser.
+# A client whose answers a test gives, and listeners: of a slider that sets a radio, a
+# picture and a menu; of a tab that sets a box in the browser; and of small maps, of
+# which a choice draws the picture there.
 BENCH = """<!DOCTYPE html><button style="width: 200px; height: 40px">Press</button>
 <script type="module">
 import {attend} from './gradio_answers.js';
@@ -18,7 +19,8 @@ import {redraw, renew} from './shared.js';
 import {state} from './state.js';
 const listeners = [
     {id: 1, api_name: 'draw', backend_fn: true, targets: [[10, 'input']], outputs: [11, 12, 13, 14]},
-    {id: 2, api_name: 'tab', backend_fn: false, js: '() => 1', targets: [[20, 'select']], outputs: [14]}];
+    {id: 2, api_name: 'tab', backend_fn: false, js: '() => 1', targets: [[20, 'select']], outputs: [14]},
+    {id: 3, api_name: 'head', backend_fn: false, js: '() => 1', targets: [[30, 'choose']], outputs: [13]}];
 const told = [], waiting = [], sent = [], client = {submit: (...given) => {
     const steps = [];
     sent.push(given);
@@ -105,6 +107,11 @@ def test_what_the_browser_sets_as_a_person_acts_counts_as_chosen(bench):
     assert (
         shown(bench, [[21, "select", {"component_id": 20}]], OUTPUTS)[3] == "left alone"
     )
+
+
+def test_what_the_browser_draws_as_a_person_chooses_is_not_taken_back(bench):
+    assert shown(bench, [[30, "choose"]], OUTPUTS)[2] == "left alone"
+    assert shown(bench, [], OUTPUTS) == OUTPUTS
 
 
 def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):

@@ -1,9 +1,11 @@
 """The small maps of all heads: assets/head_grid.js on answers of the Attention tab,
 beside the map of one head."""
 
+import json
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -72,6 +74,8 @@ def test_of_two_heads_clicked_one_after_the_other_the_second_stays(
 ):
     """The answer to the first click is long in coming: the page asks again for what is
     chosen."""
+    opened = attention()["grid"]
+    assert bench.call("askAgain", opened, "", *opened["about"][1:]) == ""
     choose_map(bench.page, 1, 2)
     choose_map(bench.page, 1, 3)
     first, second = (attention(**click(told))["grid"] for told in maps.told)
@@ -98,6 +102,95 @@ def test_maps_of_a_sentence_before_are_asked_for_again(bench, attention):
     assert bench.call("askAgain", older, "", *older["about"][1:]).startswith(
         f"{newer['about'][0]},"
     )
+
+
+def test_a_mark_in_other_maps_than_those_that_came_has_the_maps_asked_for(
+    bench, attention
+):
+    """The answer with the maps of another stack came after a head was chosen, and was
+    left out."""
+    bench.open()
+    before = attention()["grid"]
+    assert bench.call("askAgain", before, "", *before["about"][1:]) == ""
+    marked = attention(stack="encoder_self", **click(chosen(1, 2)))["grid"]
+    asked = bench.call("askAgain", marked, "", *marked["about"][1:])
+    assert asked.endswith(",encoder_self,1,2")
+    again = attention(stack="encoder_self", layer=1, head=2, again=asked)["grid"]
+    assert bench.call("askAgain", again, asked, *again["about"][1:]) == asked
+
+
+@pytest.fixture
+def together(bench, attention):
+    """`together(**values)`: the small maps, the map of one head and what the page has
+    of all heads, as the controls' values have them drawn."""
+
+    def mount(**values):
+        drawn = attention(**values) | attention(late=True, **values)
+        grid, view = (
+            bench.mount(name, drawn[key])
+            for name, key in (("heads", "grid"), ("view", "picture"))
+        )
+        return grid, view, bench.mount("all-heads", drawn["others"])
+
+    return mount
+
+
+def looked_at(view):
+    """What a map is of, and its numbers with their labels, as they are saved."""
+    rows = json.loads(saved(view.page, view.save("JSON"))[0])
+    numbers = [row[1:] for row in rows["rows"]]
+    labels = rows["columns"], [row[0] for row in rows["rows"]]
+    return view.locator(".title").text_content(), labels, numbers
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"words": True, "hide": True}, {"show": "mean", "weigh": True}]
+)
+def test_the_map_of_another_head_is_drawn_without_a_request(
+    bench, attention, together, values
+):
+    """And is that of the answer, which may come late, to five digits."""
+    grid, view, _ = together(**values)
+    asked = []
+    bench.page.on("request", lambda request: asked.append(request.url))
+    choose_map(bench.page, 1, 3)
+    assert not asked
+    title, labels, numbers = looked_at(view)
+    assert title.endswith("layer 1 of 2 · head 3 of 4")
+    assert bench.call("chosenHead") == [1, 3, "head"]
+    view.show(attention(**values, **click(grid.told[-1]))["picture"])
+    assert looked_at(view)[:2] == (title, labels)
+    np.testing.assert_allclose(numbers, looked_at(view)[2], atol=1e-5)
+    grid.locator("canvas").press("ArrowRight")
+    assert view.locator(".title").text_content().endswith("head 4 of 4")
+
+
+def test_a_head_of_the_locked_words_is_drawn_and_marked_without_a_request(
+    bench, attention, together
+):
+    grid, view, _ = together()
+    word = bench.mount("locked-word", attention(late=True, lock="es2-en1")["word"])
+    link = word.locator(".links button[aria-pressed=false]").first
+    layer, head = (int(link.get_attribute(f"data-{one}")) for one in ("layer", "head"))
+    link.click()
+    title = f"layer {layer} of 2 · head {head} of 4"
+    expect(view.locator(".title")).to_have_text(re.compile(f"{title}$"))
+    marked = grid.locator("canvas")
+    expect(marked).to_have_attribute("data-layer", str(layer))
+    expect(marked).to_have_attribute("data-head", str(head))
+
+
+def test_heads_of_other_maps_than_the_picture_are_left_to_the_answer(
+    bench, attention, together
+):
+    """As those of a sentence before; and the heads that Shift joins."""
+    _, view, others = together()
+    title = view.locator(".title").text_content()
+    choose_map(bench.page, 1, 3, modifiers=["Shift"])
+    assert bench.call("chosenHead") == []
+    others.show(attention("Good morning!", late=True)["others"])
+    choose_map(bench.page, 1, 2)
+    assert view.locator(".title").text_content() == title
 
 
 def test_heads_are_joined_by_shift(bench, maps, attention):

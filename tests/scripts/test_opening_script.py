@@ -23,11 +23,12 @@ CONFIG = {
     ],
 }
 FORMER = [["tab", "more", {"tab": "one", "one_part": "more"}]]
-PAGE = f"""<div class="opening" data-former='{json.dumps(FORMER)}'></div>
+PAGE = f"""<div class="opening" data-former='{json.dumps(FORMER)}' data-own="two" data-sheets="one">
+</div>
 <script>window.gradio_config = {json.dumps(CONFIG)};
 history.replaceState(null, '', '/QUERY');
 {(ASSETS / "opening.js").read_text("utf-8")}</script>
-<style>.frames {{ height: 9px; }} [hidden] {{ display: none; }}</style>"""
+<style>{(ASSETS / "style.css").read_text("utf-8")}</style>"""
 SELECTED = "gradio_config.components[0].props.selected"
 SEEN = "gradio_config.components.slice(4).map(one => one.props.visible)"
 
@@ -41,6 +42,9 @@ def test_the_frames_of_the_part_in_the_address_stand_at_once(bare, query, form):
     assert page.locator(".opening .frames").count() == 2
     assert page.locator(f".opening .frames:not([hidden]) .frame-{form}").count() == 1
     assert page.evaluate(SELECTED) == "two"  # as Gradio will lay it out
+    assert page.locator(".opening .frames:visible").count() == 1
+    # the tab has a field of its own, and no other sheets
+    assert page.locator(".opening > :is(i, p)").count() == 0
     laid = page.evaluate("gradio_config.components[2].props.value")
     assert page.locator(".opening .laying").inner_html() == laid
 
@@ -51,6 +55,7 @@ def test_the_first_tab_stands_where_the_address_names_none(bare, query):
     assert page.locator(".opening .laying").inner_text() == "One"
     assert page.evaluate(SELECTED) == "one"
     assert page.evaluate(SEEN) == [True, False]
+    assert page.locator(".opening > :is(i, p)").count() == 2
 
 
 @pytest.mark.parametrize("query", ["?tab=one&one_part=more", "?tab=more"])

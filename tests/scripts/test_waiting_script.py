@@ -113,6 +113,26 @@ def test_an_old_picture_stays_and_is_greyed(waiting):
     assert one.waits is None
 
 
+def test_what_a_script_has_drawn_before_the_answer_is_not_greyed(waiting):
+    one, other = waiting("map"), waiting("chart")
+    both = [one.id, other.id]
+    one.tell("begin", 1, "asked", both)
+    one.tell("drawn", 1, both, ["first", "first"])
+    one.tell("end", 1)
+    one.page.evaluate(
+        "([path, element]) => import(path).then(script => script.drawnHere(element))",
+        [address("waiting.js"), one.mounted.element.element_handle()],
+    )
+    one.tell("begin", 2, "asked", both)
+    other.until("block.dataset.waits === 'old'")
+    assert one.waits is None
+    one.tell("drawn", 2, both, ["second", "second"])
+    one.tell("begin", 3, "asked", both)
+    one.until("block.dataset.waits === 'old'")
+    for number in (2, 3):
+        one.tell("end", number)
+
+
 def test_a_step_of_an_answer_that_leaves_a_picture_alone_ends_no_wait(waiting):
     one = waiting("rows")
     one.ask()

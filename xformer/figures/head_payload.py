@@ -45,10 +45,12 @@ def payload(
     checkpoint: name and identity, written under an exported picture. pair: both
     sentences, written in it. chips: the choices that are not the default, by the keys
     of their controls. In the payload, `same` says whether rows and columns are of the
-    same sentence, and `key` differs for pictures that look different.
+    same sentence, and `key` differs for pictures that look different: it begins with
+    the title, which alone names the head.
     """
     values = np.ascontiguousarray(picture.values, dtype="<f4")
-    key = (picture.title, *values.shape, *astuple(choice))
+    look = astuple(replace(choice, layer=1, head=1))
+    key = (picture.title, *values.shape, *look)
     return {
         "data": base64.b64encode(values.tobytes()).decode("ascii"),
         "queries": picture.queries,

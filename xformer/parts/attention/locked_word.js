@@ -1,6 +1,7 @@
 // Says what the locked words look at and which heads link them, from props.value (xformer/figures/locked_word.py). A
 // click on a head triggers 'choose' {layer, head, add}; a choice in the list of other words locks that word too, and
 // triggers 'lock'.
+import {chooseHead} from '../../../assets/heads.js';
 import {setLock} from '../../../assets/lock.js';
 import {escapeHtml, redraw} from '../../../assets/shared.js';
 
@@ -50,6 +51,11 @@ export default function start({element, props, trigger, watch}) {
     });
   }
 
+  function choose(place) {
+    chooseHead(place);
+    trigger('choose', {...place, add: false});
+  }
+
   function lock(text) {
     setLock(text);
     trigger('lock');
@@ -57,8 +63,7 @@ export default function start({element, props, trigger, watch}) {
 
   element.addEventListener('click', event => {
     const button = event.target.closest('button');
-    if (button?.dataset.layer)
-      trigger('choose', {layer: Number(button.dataset.layer), head: Number(button.dataset.head), add: false});
+    if (button?.dataset.layer) choose({layer: Number(button.dataset.layer), head: Number(button.dataset.head)});
     else if (button?.matches('.let-go')) lock('');
     else if (button?.matches('.in-all')) openDrawer();
   });

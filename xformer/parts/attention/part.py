@@ -12,7 +12,7 @@ import numpy as np
 from xformer.explain import alignment
 from xformer.explain.export import encode
 from xformer.figures import grid_payload as grid
-from xformer.figures import head_payload, locked_word
+from xformer.figures import head_payload, heads_payload, locked_word
 from xformer.figures.attention import (
     ROWS,
     SHOW,
@@ -89,6 +89,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         "projector", Switch(), gr.Checkbox, visible=False
     )
     look["file"] = canvas("download.js", "<span></span>", "download")
+    look["others"] = canvas("heads.js", "<span></span>", "all-heads")
     look["finder"] = gr.Dataset(
         components=[gr.Textbox(visible=False)] * 3,
         type="index",
@@ -242,6 +243,7 @@ def _pictures(look: Layout) -> Pictures:
     pictures.add_each(
         look,
         {
+            "others": draw_others,
             "word": draw_word,
             "clearest": say_clearest,
             "finder": lambda best, language: gr.update(
@@ -279,17 +281,24 @@ def seen_of(
 def _choose(look: Layout, pictures: Pictures) -> None:
     """Show another head, and take choices of the View menu back."""
     to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
-    # What is chosen and its picture come in one answer: a second one would double the
-    # time to the picture.
     named = look.controls.named
     again = pictures.inputs["again"]
     chosen = named("layer", "head", "show", "heads")
+    # What the browser shows at once, from what `draw_others` has sent, and what the
+    # answer says of it: an answer to a choice before takes none of it back.
+    at_once = [
+        *named("layer", "head", "show").values(),
+        *(look[name] for name in ("picture", "grid", "about", "below")),
+    ]
+    # What is chosen and its picture come in one answer: a second one would double the
+    # time to the picture where the browser has none.
     for menu in ("grid", "word"):
+        look[menu].choose(None, None, at_once, js=script("chosenHead"), **QUIET)
         look[menu].choose(
             **pictures.listener(None, choose, outputs=chosen),
             trigger_mode="always_last",
             **SWIFT,
-        ).then(**to_sight)
+        )
     look["picture"].undo(
         **pictures.listener(None, undo, outputs=named(*CHIPS)),
         trigger_mode="multiple",
@@ -471,10 +480,8 @@ def another(
     }
     if trace is None or maps is None:
         return answer
-    return {
-        **answer,
-        "grid": {**grid.chosen(maps, choice, language), "about": _pass(trace, choice)},
-    }
+    marked = grid.chosen(maps, choice, language)
+    return {**answer, "grid": {**marked, **_pass(trace, choice)}}
 
 
 def undo(
@@ -615,14 +622,17 @@ def draw_grid(
         if maps is None
         else {
             **grid.payload(maps, choice, language, given),
-            "about": _pass(trace, choice),
+            **_pass(trace, choice),
         }
     )
 
 
-def _pass(trace: Trace, choice: Choice) -> list[Any]:
+def _pass(trace: Trace, choice: Choice) -> dict[str, Any]:
     """What the grid is of, as `askAgain` in assets/page.js reads it."""
-    return [trace.number, choice.stack, choice.layer, choice.head]
+    return {
+        "about": [trace.number, choice.stack, choice.layer, choice.head],
+        "of": heads_payload.name(trace, choice),
+    }
 
 
 def draw_picture(
@@ -636,7 +646,7 @@ def draw_picture(
     if seen is None:
         return None
     pair = [sentence(pieces) for pieces in (trace.source, trace.predicted)]
-    return head_payload.payload(
+    packed = head_payload.payload(
         seen,
         choice,
         f"{service.info.name} {service.info.identity}",
@@ -644,6 +654,26 @@ def draw_picture(
         pair,
         chips(choice, language),
     )
+    return {**packed, "of": heads_payload.name(trace, choice)}
+
+
+def draw_others(
+    trace: Trace,
+    maps: np.ndarray | None,
+    given: Collection[Head],
+    stack: str,
+    rows: str,
+    words: bool,
+    hide: bool,
+    weigh: bool,
+    language: Language,
+) -> Any:
+    """Hand the browser the maps of all heads, to draw another one at once; again only
+    where they change."""
+    if maps is None:
+        return None
+    look = Choice(stack, rows=rows, words=words, hide=hide, weigh=weigh)
+    return heads_payload.payload(maps, trace, look, language, given)
 
 
 def draw_word(

@@ -91,6 +91,20 @@ def test_another_head_changes_the_frame_and_sends_no_maps(running, pictures, tra
     )
 
 
+def test_the_maps_of_all_heads_are_sent_once_and_not_where_they_are_too_large(
+    running, pictures, trace, monkeypatch
+):
+    made = {}
+    first = shown(pictures, running, made=made, trace=trace)
+    sent = shown(pictures, running, made=made, trace=trace, late=True)["others"]
+    assert sent["of"] == first["picture"]["of"] == first["grid"]["of"]
+    shown(pictures, running, made=made, trace=trace, **click(1, 2))
+    again = shown(pictures, running, made=made, trace=trace, layer=1, head=2, late=True)
+    assert again["word"] and "others" not in again
+    monkeypatch.setattr(tab.heads_payload, "LARGEST", 10)
+    assert shown(pictures, running, trace=trace, late=True)["others"] is None
+
+
 def test_heads_are_joined_and_left_out_again_by_clicks_with_shift(
     running, pictures, trace
 ):

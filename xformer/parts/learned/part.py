@@ -27,7 +27,6 @@ def build(part: Layout) -> None:
     part.look("learned_look")
     part["found"] = part.table("learned-pairs")
     part["shown"] = gr.State()
-    gr.HTML(fill("learned.note", part.language, other=OTHER, made=MADE))
     part.opened.change(
         **part.listener(run, "found", "shown", problem="problem", only_here=True),
         **LATEST,
@@ -53,7 +52,14 @@ def run(
     found = service.ask(
         NearestPairs(translation.source), lambda done, of: progress((done, of))
     )
-    yield {"found": figures.table(found, translation, service.info, None, language)}
+    # with the table, below which it would move when that comes
+    note = fill("learned.note", language, other=OTHER, made=MADE)
+
+    def drawn(scores: Any) -> dict[str, str]:
+        table = figures.table(found, translation, service.info, scores, language)
+        return {"found": f"{table}{note}"}
+
+    yield drawn(None)
     scored = None
     with suppress(UserError):  # one that is too long for the model has no scores
         for one in found.near[:1]:
@@ -63,7 +69,4 @@ def run(
                     service.translate(one.source, translation.alone).best.log_probs
                 ),
             )
-    yield {
-        "found": figures.table(found, translation, service.info, scored, language),
-        "shown": translation,
-    }
+    yield {**drawn(scored), "shown": translation}

@@ -27,6 +27,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from xformer.parts import TABS, sheets
 from xformer.strings import ASSETS
 from xformer.ui.components import BUNDLE, address
 from xformer.ui.former import FORMER
@@ -43,9 +44,13 @@ BODY = re.compile(r"<body\b[^>]*>")
 # addresses of before, as an attribute of HTML: each control, what it held, and what the
 # address holds in its place
 RENEWED = escape(json.dumps([[*one, now] for one, now in FORMER.items()]))
+# the sheets that have a field of their own, and the tabs that have further sheets
+OWN_FIELDS = " ".join(name for name, tab in TABS.items() if tab.own_field)
+WITH_SHEETS = " ".join(name for name, own in sheets().items() if len(own) > 1)
 # what stands there until the page does, at its first paint
 OPENING = (
-    f'<div class="opening" aria-hidden="true" data-former="{RENEWED}"></div>'
+    f'<div class="opening" aria-hidden="true" data-former="{RENEWED}" '
+    f'data-own="{OWN_FIELDS}" data-sheets="{WITH_SHEETS}"></div>'
     f"<script>{(ASSETS / 'opening.js').read_text('utf-8')}</script>"
 )
 # the address of what a sheet of a page holds, and of its style
