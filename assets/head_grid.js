@@ -4,7 +4,7 @@
 // where `add`, by Shift, adds it to the ones already chosen.
 import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
+import {ARROWS, SIZES, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
 
 const GAP = 4, LEFT = 24, TOP = 18, LARGEST = 80, SMALLEST = 26, IN_STRIP = 48;  // pixels; LEFT, TOP: room for labels
 const STRIP = window.matchMedia('(max-width: 640px)'), LOCKED = 'rgba(217, 119, 6, 0.5)';
@@ -88,7 +88,7 @@ export default function start({element, props, trigger, watch}) {
     canvas.style.height = height + 'px';
     const context = canvas.getContext('2d');
     context.scale(scale, scale);
-    context.font = '12px system-ui, sans-serif';
+    context.font = `${SIZES.small}px system-ui, sans-serif`;
     for (const {tile, x, y, name, chosen} of tiles(size)) {
       context.fillStyle = 'rgba(128, 128, 128, 0.2)';
       context.fillRect(x, y, size, size);
@@ -144,9 +144,9 @@ export default function start({element, props, trigger, watch}) {
     const below = notes.map((note, i) =>
       label(note, 12, height - 8 - 18 * (notes.length - 1 - i), 'fill-opacity=".75"'));
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-      `fill="${getComputedStyle(element).color}" font-family="system-ui, sans-serif" font-size="12">` +
+      `fill="${getComputedStyle(element).color}" font-family="system-ui, sans-serif" font-size="${SIZES.small}">` +
       `<rect width="${width}" height="${height}" fill="${background(element)}"/>` +
-      label(grid.title, 12, 24, 'font-size="16" font-weight="600"') +
+      label(grid.title, 12, 24, `font-size="${SIZES.reading}" font-weight="600"`) +
       `<g transform="translate(6,36)">${maps.join('')}${names.join('')}</g>${below.join('')}</svg>`;
     return pictureAddress(kind, svg, width, height);
   }

@@ -37,6 +37,7 @@ from xformer.results import (
     Trace,
     TrainingCourse,
     Walk,
+    decimal,
     options,
     questions,
 )
@@ -297,7 +298,7 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
         {
             "first": f"{first:.2f}",
             "second": f"{second:.2f}",
-            "value": f"{math.exp(first - second):.3g}",
+            "value": decimal(math.exp(first - second)),
         },
     )
 
@@ -315,7 +316,7 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
         if weights.max() < 1.5 / len(weights)
         else "between"
     )
-    return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
+    return true, {"beta": decimal(beta, 6), "share": f"{weights.max():.2f}"}
 
 
 @choice

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from xformer.figures.locked_word import LETTERS, locked
 from xformer.figures.word_link import choices, text_of
-from xformer.results import Head, Message, Trace, Translation, UserError
+from xformer.results import Head, Message, Trace, Translation, UserError, decimal
 from xformer.serve.protocol import (
     ModelPool,
     ReviewService,
@@ -163,7 +163,7 @@ def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> F
     """By what computes the number."""
     near = abs(scene.number - value) <= scene.within + 1e-9
     return Found(
-        near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}"
+        near, Message.of(key, value=decimal(value), **values), decimal(scene.number, 6)
     )
 
 

@@ -136,7 +136,7 @@ def wavelengths(
             language,
             None,
             explain.wavelengths(d_model, base),
-            f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{END}",
+            f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4~r}}{END}",
             customdata=exponents,
         )
         for base in bases
@@ -355,7 +355,6 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     labels = {
         "tickvals": list(range(len(pieces))),
         "ticktext": pieces,
-        "tickfont": {"size": 11},
         **DOWN,
     }
     maps = [
