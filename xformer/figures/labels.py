@@ -93,7 +93,7 @@ def times(gain: float) -> str:
             str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
         )
     value = math.exp(gain)
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else decimal(value, 2)
+    return f"{float(decimal(value, 2)):,.0f}" if value >= 10 else decimal(value, 2)
 
 
 def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
