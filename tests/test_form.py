@@ -24,7 +24,12 @@ MODULES = [
     for path in (PACKAGE / folder).rglob("*.py")
     if not path.name.startswith("test_")
 ]
-TEMPLATES = [*(ASSETS / "html").glob("*.html"), *of_parts("*.html")]
+PAPER = "share.html"  # a sheet that is printed, and a page of its own
+TEMPLATES = [
+    path
+    for path in (*(ASSETS / "html").glob("*.html"), *of_parts("*.html"))
+    if path.name != PAPER
+]
 OWN_SIZE = [
     r"font(?:-s|S)ize\s*[=:]\s*[\"'`]?\s*(?!0\b)[\d.]",  # of an element, or in its style
     r"\bfont\s*[=:]\s*[\"'`](?:\d+ )?[\d.]+px",  # of a canvas
