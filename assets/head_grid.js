@@ -5,7 +5,7 @@
 import {chooseHead} from './heads.js';
 import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
+import {ARROWS, SIZES, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
 import {state} from './state.js';
 import {drawnHere} from './waiting.js';
 
@@ -91,7 +91,7 @@ export default function start({element, props, trigger, watch}) {
     canvas.style.height = height + 'px';
     const context = canvas.getContext('2d');
     context.scale(scale, scale);
-    context.font = '12px system-ui, sans-serif';
+    context.font = `${SIZES.small}px system-ui, sans-serif`;
     const middles = [];
     for (const {tile, x, y, name, chosen} of tiles(size)) {
       middles.push([name, x + size / 2, y + size / 2]);
@@ -148,9 +148,9 @@ export default function start({element, props, trigger, watch}) {
     const below = notes.map((note, i) =>
       label(note, 12, height - 8 - 18 * (notes.length - 1 - i), 'fill-opacity=".75"'));
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-      `fill="${getComputedStyle(element).color}" font-family="system-ui, sans-serif" font-size="12">` +
+      `fill="${getComputedStyle(element).color}" font-family="system-ui, sans-serif" font-size="${SIZES.small}">` +
       `<rect width="${width}" height="${height}" fill="${background(element)}"/>` +
-      label(grid.title, 12, 24, 'font-size="16" font-weight="600"') +
+      label(grid.title, 12, 24, `font-size="${SIZES.reading}" font-weight="600"`) +
       `<g transform="translate(6,36)">${maps.join('')}${names.join('')}</g>${below.join('')}</svg>`;
     return pictureAddress(kind, svg, width, height);
   }

@@ -3,7 +3,7 @@
 // map: a payload of xformer/figures/head_payload.py, read by `readMap`: labels, texts, a palette, and probabilities.
 // size: {cell, room, isLarge}: the pixels of a cell, the pixels from left to right, whether it is the projector view.
 // place: {row, column}, either of which may be missing.
-import {brokenLines, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
+import {SIZES, brokenLines, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
 
 export const NARROW = 480;  // pixels: a view below this width draws arcs
 const NAMESPACE = 'http://www.w3.org/2000/svg', FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -16,12 +16,13 @@ const measuring = document.createElement('canvas').getContext('2d');
 export const readMap = payload => payload?.data ? {...payload, probabilities: floats(payload.data)} : null;
 
 export const probability = (map, row, column) => map.probabilities[row * map.keys.length + column];
-const fontSize = ({cell, isLarge}) => Math.min(isLarge ? 26 : 13, Math.max(10, cell - 4));
+// In the projector view labels are as large as its cells let them be.
+const fontSize = ({cell, isLarge}) => isLarge ? Math.min(26, Math.max(SIZES.small, cell - 4)) : SIZES.small;
 const isNarrow = ({room, isLarge}) => room < NARROW && !isLarge;  // the colour bar lies below the cells
 export const isArcs = (map, size) => map.view === 'arcs' || (map.view === 'auto' && isNarrow(size));
 
 function textWidth(labels, size) {  // of the longest, which may be bold
-  measuring.font = `700 ${fontSize(size)}px ${FONT}`;
+  measuring.font = `600 ${fontSize(size)}px ${FONT}`;
   return Math.ceil(Math.max(10, ...labels.map(text => measuring.measureText(text).width)));
 }
 
@@ -128,7 +129,7 @@ function heatmapHtml(map, size) {
   const parts = ['top', 'left', 'cells'].map(name => svgOf(drawing[name], name, fontSize(size))).join('');
   const kind = isPhone ? 'map narrow' : 'map';
   return `<div class="${kind}"><div class="map-of"><p class="ends sub">${ends}</p>` +
-    `${scrollingHtml(map, `<div class="corner"></div>${parts}`)}</div>${svgOf(bar, 'colours', 13)}</div>`;
+    `${scrollingHtml(map, `<div class="corner"></div>${parts}`)}</div>${svgOf(bar, 'colours', SIZES.small)}</div>`;
 }
 
 // The map as {html}, and the {hint} below it.
@@ -167,7 +168,7 @@ export function markLabels(drawing, place, locked = {}) {
   const isOf = (text, axis, {[axis]: at}) => at !== undefined && text.dataset[axis] === String(at);
   for (const text of drawing.querySelectorAll('svg text[data-row], svg text[data-column]')) {
     const axis = text.dataset.row === undefined ? 'column' : 'row', isChosen = isOf(text, axis, place);
-    text.setAttribute('font-weight', isChosen ? 700 : 400);
+    text.setAttribute('font-weight', isChosen ? 600 : 400);
     text.classList.toggle('beside', !isChosen && locked[axis] !== undefined && !isOf(text, axis, locked));
   }
 }
@@ -277,11 +278,11 @@ function heatmapInFile(map, size, locked, y) {
 export function filePicture(map, pageSize, locked, {ink, paper}) {
   const size = {...pageSize, cell: Math.max(pageSize.cell, 20)};
   const inFile = y => isArcs(map, size) ? arcsInFile(map, size, locked, y) : heatmapInFile(map, size, locked, y);
-  const across = Math.max(inFile(0).width, 600), small = `12px ${FONT}`;
-  const title = brokenLines(map.title, across, `600 16px ${FONT}`);
-  const above = [...title.map(text => [text, 'font-size="16" font-weight="600"']),
+  const across = Math.max(inFile(0).width, 600), small = `${SIZES.small}px ${FONT}`;
+  const title = brokenLines(map.title, across, `600 ${SIZES.reading}px ${FONT}`);
+  const above = [...title.map(text => [text, `font-size="${SIZES.reading}" font-weight="600"`]),
     ...[...map.pair, description(map, locked)].filter(Boolean)
-      .flatMap(text => brokenLines(text, across, `13px ${FONT}`)).map(text => [text, 'font-size="13"'])];
+      .flatMap(text => brokenLines(text, across, `${SIZES.small}px ${FONT}`)).map(text => [text, `font-size="${SIZES.small}"`])];
   const below = [...map.rules, map.checkpoint].flatMap(text => brokenLines(text, across, small));
   const first = 26 + 20 * above.length + 24, inner = inFile(first);
   const width = Math.ceil(across + 24), height = first + inner.height + 18 * below.length + 8;
@@ -290,6 +291,6 @@ export function filePicture(map, pageSize, locked, {ink, paper}) {
     `<rect width="${width}" height="${height}" fill="${paper}"/>` +
     above.map(([text, attributes], i) => label(text, 12, 26 + 20 * i, attributes)).join('') + inner.body +
     below.map((text, i) => label(text, 12, height - 8 - 18 * (below.length - 1 - i),
-                                 'font-size="12" fill-opacity=".75"')).join('') + '</svg>';
+                                 `font-size="${SIZES.small}" fill-opacity=".75"`)).join('') + '</svg>';
   return {svg, width, height};
 }

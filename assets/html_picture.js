@@ -1,6 +1,6 @@
 // Makes a picture of a figure that is written in HTML: the HTML and its style rules inside an SVG.
 import {background, checkpoint, pairIn, pictureAddress} from './save.js';
-import {escapeHtml} from './shared.js';
+import {SIZES, escapeHtml} from './shared.js';
 
 const MARGIN = 16;  // pixels around a picture
 
@@ -27,7 +27,7 @@ function heightAlone(copy) {
 // a list of texts), and the model.
 function about(element, part) {
   const {name, identity} = checkpoint(element), below = document.createElement('div');
-  below.style.cssText = 'margin-top: 12px; font-size: 12px; line-height: 1.5; overflow-wrap: anywhere';
+  below.style.cssText = `margin-top: 12px; font-size: ${SIZES.small}px; line-height: 1.5; overflow-wrap: anywhere`;
   below.innerHTML = [pairIn(part).join(' → '), `${name} ${identity}`].filter(Boolean)
     .map(text => `<div>${escapeHtml(text)}</div>`).join('');
   return below;

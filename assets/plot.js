@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
 import {background, checkpoint, saveOnClick} from './save.js';
-import {brighter, brokenLines, bytes, escapeHtml, isDark, onPage} from './shared.js';
+import {SIZES, brighter, brokenLines, bytes, escapeHtml, isDark, onPage} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere
@@ -43,7 +43,7 @@ const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
 // The width of the longest of some texts, in pixels.
-function textWidth(texts, size = 13) {
+function textWidth(texts, size = SIZES.small) {
   measuring.font = `${size}px ${FONT}`;
   return Math.ceil(Math.max(0, ...texts.map(text => measuring.measureText(plainText(text)).width)));
 }
@@ -76,7 +76,7 @@ function fittedMap({data, layout}, room) {
 }
 
 const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y: 1, yanchor: 'bottom', align: 'left',
-                         font: {size: 13}, borderpad: 0});
+                         font: {size: SIZES.small}, borderpad: 0});
 
 // A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few,
 // other traces in a legend right below.
@@ -94,7 +94,7 @@ function fittedPlot(figure, room, ink) {
   }
   const [under] = Object.keys(layout).filter(name => name.startsWith('xaxis') && layout[name].title?.text).slice(-1);
   if (under && !layout.width && room) {
-    const lines = brokenLines(layout[under].title.text, room - margin.l - margin.r, `13px ${FONT}`);
+    const lines = brokenLines(layout[under].title.text, room - margin.l - margin.r, `${SIZES.small}px ${FONT}`);
     margin.b += LINE * (lines.length - 1);
     shown[under] = {...layout[under], title: {...layout[under].title, text: lines.join('<br>')}};
   }
@@ -108,7 +108,7 @@ function fittedPlot(figure, room, ink) {
       shown.showlegend = false;
     } else {
       const free = room - margin.l - margin.r - 10, inLine = Math.max(1, Math.floor(free / (across + 50)));
-      const names = named.map(one => room ? brokenLines(one.name, free - 50, `13px ${FONT}`) : [one.name]);
+      const names = named.map(one => room ? brokenLines(one.name, free - 50, `${SIZES.small}px ${FONT}`) : [one.name]);
       const long = new Map(names.flatMap((lines, i) => lines.length > 1 ? [[named[i], lines.join('<br>')]] : []));
       shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
                       entrywidth: Math.min(across, free - 50) + 10, entrywidthmode: 'pixels'};
@@ -166,7 +166,7 @@ function endLabels(traces, layout, ink) {
     above = free;
     const text = `<span style="color: ${readable(trace.line.color, ink)}">${trace.name}</span>`;
     return {text, x, y, xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6 + mark / 2,
-            yshift: free - place, showarrow: false, font: {size: 13}, borderpad: 0};
+            yshift: free - place, showarrow: false, font: {size: SIZES.small}, borderpad: 0};
   });
 }
 
@@ -274,18 +274,18 @@ export default function start({element, props, trigger, watch}) {
   async function picture(kind) {  // in the colours of the page, as wide as it is seen
     const {data, layout} = fitted(figure, room()), font = {...layout.font, color: ink()}, {margin} = layout;
     const width = (layout.width ?? box._fullLayout.width) + 2 * EDGE, across = width - 2 * EDGE;
-    const lines = brokenLines(title(), across, `600 16px ${FONT}`), {name, identity} = checkpoint(element);
+    const lines = brokenLines(title(), across, `600 ${SIZES.reading}px ${FONT}`), {name, identity} = checkpoint(element);
     const below = [pair().join(' → '), `${name} ${identity}`].filter(Boolean)
-      .flatMap(text => brokenLines(text, across, `12px ${FONT}`));
+      .flatMap(text => brokenLines(text, across, `${SIZES.small}px ${FONT}`));
     const above = EDGE + 22 * lines.length, under = EDGE + 18 * below.length, height = layout.height + above + under;
     const inFile = {
       ...layout, width, height, font, paper_bgcolor: background(element),
       margin: {...margin, l: margin.l + EDGE, r: margin.r + EDGE, t: margin.t + above, b: margin.b + under},
-      title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: 16}, x: EDGE / width, xanchor: 'left',
+      title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: SIZES.reading}, x: EDGE / width, xanchor: 'left',
               xref: 'container', y: 1 - EDGE / height, yanchor: 'top', yref: 'container'},
       annotations: [...layout.annotations ?? [], {
         ...ofAxis(below.map(escapeHtml).join('<br>')), x: 0, y: 0, xanchor: 'left', xshift: -margin.l, yanchor: 'top',
-        yshift: -margin.b, font: {size: 12}}],
+        yshift: -margin.b, font: {size: SIZES.small}}],
     };
     const Plotly = await loadPlotly();
     return Plotly.toImage({data, layout: inFile}, {format: kind, scale: kind === 'png' ? 2 : 1, width, height});

@@ -1,5 +1,8 @@
 // Functions that several scripts use, and the page that is exported with its maps (explain.html).
 
+// Sizes of text in a picture, in pixels, as assets/scale.css has them for the page.
+export const SIZES = {small: 12, body: 14, reading: 16, large: 24};
+
 // Arrow keys as steps [rows, columns].
 export const ARROWS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
 
@@ -175,6 +178,16 @@ export function percent(p) {
   const value = 100 * p;
   if (value >= 99.95) return p >= .9999995 ? '100 %' : '> 99.9 %';
   return value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+}
+
+// Writes a number with so many digits that count, as decimal in xformer/results/messages.py does: 0.00001, 1.9 · 10⁻⁷.
+const RAISED = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
+export function decimal(value, digits = 3) {
+  const shown = Number(value.toPrecision(digits));
+  if (!shown || Math.abs(shown) >= 1e-5)
+    return shown.toLocaleString('en', {maximumSignificantDigits: digits, useGrouping: false});
+  const [factor, power] = shown.toExponential().split('e');
+  return `${factor} · 10${[...power].map(one => RAISED[one]).join('')}`;
 }
 
 // Parts of an SVG, as text. attributes: more of them, already escaped.

@@ -31,6 +31,10 @@ REACH = (
 BESIDE = (
     HERE.joinpath("beside.js").read_text(encoding="utf-8").split("export default ")[1]
 )
+FORM = HERE.joinpath("form.js").read_text(encoding="utf-8").split("export default ")[1]
+# over all places
+MOST_TYPES = 8
+MOST_BUTTONS = 5
 # on the first screen of a tab, beside its pictures
 MOST_CONTROLS = 12
 MOST_WORDS = 150
@@ -119,6 +123,7 @@ class Walk:
         self.width = width
         self.height = height
         self.found = {}
+        self.form = {"types": {}, "buttons": {}, "chosen": {}, "acts": {}}
         page.set_viewport_size({"width": width, "height": height})
 
     def note(self, place, what, wrong):
@@ -220,12 +225,26 @@ class Walk:
         self.note(place, f"is higher than {tallest}", high > tallest and high)
         if self.page.evaluate(UNFOLD):
             idle(self.page)
+        for kind, found in self.page.evaluate(
+            f"({FORM.rstrip().rstrip(';')})()"
+        ).items():
+            self.form[kind] = found | self.form[kind]
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         self.note(place, f"is wider than {self.width}", wide > self.width and wide)
         self.note(place, "cannot be read", unreadable(self.page))
         self.note(
             place, "is wrong for axe", self.page.evaluate(FINDINGS, ".tabs > .tabitem")
         )
+
+    def look_at_form(self):
+        """What all places have together: few styles of text and kinds of button; what
+        is chosen looks alike everywhere, and other than what acts."""
+        types, buttons, chosen, acts = self.form.values()
+        self.note("all", "styles of text", len(types) > MOST_TYPES and types)
+        self.note("all", "kinds of button", len(buttons) > MOST_BUTTONS and buttons)
+        self.note("all", "looks of what is chosen", len(chosen) != 1 and chosen)
+        self.note("all", "looks of what acts", len(acts) != 1 and acts)
+        self.note("all", "is chosen and acts", {*chosen} & {*acts})
 
 
 @pytest.mark.parametrize(
@@ -262,4 +281,5 @@ def test_nothing_is_wrong_anywhere(
     walk.note(
         "the tabs", "are wrong for axe", page.evaluate(FINDINGS, ".tabs > .tab-wrapper")
     )
-    assert not walk.found
+    walk.look_at_form()
+    assert not walk.found, walk.found

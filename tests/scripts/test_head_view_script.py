@@ -311,7 +311,7 @@ def test_a_lock_changes_no_colour_of_the_map_on_the_page_or_in_a_file(bench, att
     view.locator(".token[data-column='2']").click()
     expect(view.locator(".marks rect")).to_have_count(2)
     assert painted() == before and all(before)
-    expect(labels.nth(1)).to_have_attribute("font-weight", "700")
+    expect(labels.nth(1)).to_have_attribute("font-weight", "600")
     grey = labels.evaluate_all(
         "labels => labels.map(label => getComputedStyle(label).fill)"
     )

@@ -15,6 +15,7 @@ from xformer.figures.layout import GREY, PALETTES
 from xformer.parts.judging.maximum import FRAME
 from xformer.parts.positions.draw import LINES
 from xformer.parts.principles.draw import MARK
+from xformer.results import decimal
 from xformer.strings import ASSETS
 
 PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
@@ -300,3 +301,25 @@ def test_the_page_is_shown_when_the_sheet_of_its_address_is_open(bench):
         return found;
     }""")
     assert shown == [False, True]
+
+
+def test_numbers_are_written_as_python_writes_them(page):
+    numbers = [
+        0,
+        1e-5,
+        9.99999e-6,
+        1.9e-7,
+        -2e-12,
+        3e-4,
+        0.999999,
+        6.2126,
+        21,
+        134,
+        1.34e6,
+    ]
+    for digits in (2, 3, 6):
+        written = page.evaluate(
+            "([numbers, digits]) => numbers.map(one => shared.decimal(one, digits))",
+            [numbers, digits],
+        )
+        assert written == [decimal(one, digits) for one in numbers]

@@ -15,7 +15,14 @@ from xformer.explain.passes import Pair
 from xformer.explain.stream import steps
 from xformer.model import Cache, Transformer, padding_mask
 from xformer.pieces import EOS
-from xformer.results import DecoderReadings, Forced, Message, Options, UserError
+from xformer.results import (
+    DecoderReadings,
+    Forced,
+    Message,
+    Options,
+    UserError,
+    decimal,
+)
 from xformer.search import Hypothesis, search
 from xformer.tokenizer import Tokenizer
 from xformer.translator import CachedScorer, Translator, target_limit
@@ -99,7 +106,7 @@ def teacher_forcing(
     """Answer `results.Force`; smoothing as in Vaswani et al. (2017), section 5.4.
     Raises UserError for a wrong one."""
     if not 0 <= smoothing < 1:
-        raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
+        raise UserError(Message.of("error_smoothing", value=decimal(smoothing, 6)))
     device = model.embedding.weight.device
     logits = model(
         torch.tensor([pair.source], device=device),

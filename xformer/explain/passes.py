@@ -46,6 +46,7 @@ from xformer.results import (
     Trace,
     UserError,
     Walk,
+    decimal,
 )
 from xformer.results.attention import AdditiveWalk
 from xformer.results.messages import refusing
@@ -126,13 +127,13 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
         return None
     if kind == "shift" and not (0 <= value <= MOST_SHIFT and value == int(value)):
         raise UserError(
-            Message.of("pos_error_shift", value=f"{value:g}", most=MOST_SHIFT)
+            Message.of("pos_error_shift", value=decimal(value, 6), most=MOST_SHIFT)
         )
     if kind == "base" and not BASES[0] <= value <= BASES[1]:
         raise UserError(
             Message.of(
                 "pos_error_base",
-                value=f"{value:g}",
+                value=decimal(value, 6),
                 least=int(BASES[0]),
                 most=int(BASES[1]),
             )

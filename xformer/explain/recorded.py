@@ -14,6 +14,7 @@ from xformer.results import (
     Message,
     RunSettings,
     TrainingCourse,
+    decimal,
     refusing,
     unread,
 )
@@ -84,8 +85,8 @@ def verdict(course: TrainingCourse) -> Message:
         return Message.of(
             "run_diverged",
             step=course.step[turned],
-            before=f"{median(before):.2g}",
-            after=f"{max(course.norm[max(0, turned - 3) :]):.2g}",
+            before=decimal(median(before), 2),
+            after=decimal(max(course.norm[max(0, turned - 3) :]), 2),
             low=f"{min(course.loss[: turned + 1]):.2f}",
             last=f"{course.loss[-1]:.2f}",
         )

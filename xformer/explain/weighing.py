@@ -30,6 +30,7 @@ from xformer.results import (
     Options,
     UserError,
     Weighing,
+    decimal,
 )
 from xformer.search import Hypothesis, finish, search
 from xformer.translator import translating
@@ -125,7 +126,7 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
             )
         )
     if not change.beta >= 0:
-        raise UserError(Message.of("weigh_error_beta", value=f"{change.beta:g}"))
+        raise UserError(Message.of("weigh_error_beta", value=decimal(change.beta, 6)))
     device = model.embedding.weight.device
     beta = torch.tensor(change.beta, device=device)[None, None, None]
     weigh = {

@@ -13,6 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.layout import FONT, LOOK, PALETTES, literal
+from xformer.results import decimal
 from xformer.strings import Language
 
 # Blue below 0, orange above, transparent at 0; colour-blind readers can tell them
@@ -149,22 +150,17 @@ def matrix(
             "xaxis": columns.drawn(
                 tickangle=-90 if columns.every == 1 else 0,
                 side="top",
-                tickfont={"size": font(cell[0])},
+                tickfont={"size": FONT},
                 range=[x[0] - 0.5, x[-1] + 0.5],
             ),
             "yaxis": rows.drawn(
-                range=[y[-1] + 0.5, y[0] - 0.5], tickfont={"size": font(cell[1])}
+                range=[y[-1] + 0.5, y[0] - 0.5], tickfont={"size": FONT}
             ),
             "meta": {"map": True, "pair": list(pair)},
             **LOOK,
             "plot_bgcolor": GROUND,
         },
     )
-
-
-def font(cell: float) -> float:
-    """The size of labels beside cells of a size; both in pixels."""
-    return min(float(FONT), max(10.0, cell - 4))
 
 
 def bar(scale: Scale, height: float) -> dict[str, Any]:
@@ -184,7 +180,7 @@ def bar(scale: Scale, height: float) -> dict[str, Any]:
         "ticks": "outside",
         "ticklen": 3,
         "tickvals": marks,
-        "ticktext": [f"{float(f'{mark:.2g}'):g}" for mark in marks],
+        "ticktext": [decimal(mark, 2) for mark in marks],
         "outlinewidth": 1,
         "outlinecolor": "rgba(128,128,128,0.6)",
     }

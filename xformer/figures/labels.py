@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.pieces import BYTES, SPECIAL, WORD_START, spelled
-from xformer.results import Head, ModelInfo
+from xformer.results import Head, ModelInfo, decimal
 from xformer.strings import ASSETS, ENGLISH, Language
 
 # HTML, by the module of figures and by what each is of.
@@ -93,7 +93,7 @@ def times(gain: float) -> str:
             str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
         )
     value = math.exp(gain)
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+    return f"{float(decimal(value, 2)):,.0f}" if value >= 10 else decimal(value, 2)
 
 
 def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
@@ -122,4 +122,4 @@ def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str
     if math.isinf(beta):
         return "β → ∞"
     scaled = own is not None and own != 1 and math.isclose(beta, own)
-    return f"β = {beta:.3g}{f' = 1/√{root}' if scaled else ''}"
+    return f"β = {decimal(beta)}{f' = 1/√{root}' if scaled else ''}"

@@ -17,12 +17,14 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import convert_colors_to_same_type, sequential, unlabel_rgb
 
+from xformer.results import decimal
+
 # of curves and bars
 BLUE = "#2b7af6"
 ORANGE = "#d97706"
 TEAL = "#0d9488"
 GREY = "#9ca3af"
-FONT = 13
+FONT = 12  # small, as assets/scale.css has it
 GRID = "rgba(128, 128, 128, 0.25)"
 CLEAR = "rgba(0,0,0,0)"
 LOOK: dict[str, Any] = {
@@ -171,7 +173,7 @@ def logarithmic(
 def short(value: float) -> str:
     """Write a number as a mark of an axis: 0.05, 20, 3 k."""
     power = next((power for power in PREFIXES if abs(value) >= 0.9999 * 10**power), 0)
-    return f"{value / 10**power:.3g} {PREFIXES[power]}".rstrip()
+    return f"{decimal(value / 10**power)} {PREFIXES[power]}".rstrip()
 
 
 def literal(labels: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
 from xformer.figures.templates import fill
-from xformer.results import Stream, Sublayer
+from xformer.results import Stream, Sublayer, decimal
 from xformer.strings import ENGLISH, Language
 
 UNITS = 24  # of the feed-forward network that are drawn
@@ -205,7 +205,7 @@ def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
         piece=shown(stream.pieces[piece]),
         pieces=len(fires),
         mean=f"{fires.mean():.0f}",
-        moved=f"{stream.moved:.1e}" if stream.moved else "0",
+        moved=decimal(stream.moved, 2) if stream.moved else "0",
     )
 
 

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from xformer.figures import labels
 from xformer.pieces import WORD_START
+from xformer.results import decimal
 from xformer.strings import ASSETS, Language, of_parts
 
 HELPERS = {
@@ -56,6 +57,7 @@ ENVIRONMENT = Environment(
     loader=Templates(FOLDERS), autoescape=True, undefined=StrictUndefined
 )
 ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
+ENVIRONMENT.filters["n"] = decimal  # {{ rate | n(2) }}
 
 
 def fill(part: str, language: Language, /, **values: Any) -> str:

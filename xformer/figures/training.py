@@ -26,6 +26,7 @@ from xformer.results import (
     RunSettings,
     SublayerGradient,
     TrainingCourse,
+    decimal,
 )
 from xformer.strings import ENGLISH, Language
 
@@ -66,7 +67,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
                             [one.norm for one in some],
                             f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}",
                             COLOURS[norm],
-                            say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}"),
+                            say("train_hover_gradient", layer="%{x}", norm="%{y:.3~r}"),
                             dash=dash,
                             yaxis=f"y{which}",
                             legendgroup=f"{norm} {name}",
@@ -113,9 +114,9 @@ def growth(found: Gradients, language: Language = ENGLISH) -> str:
             language.html(
                 key,
                 order=language.say(f"train_order_{norm}"),
-                first=f"{through[0]:.2g}",
-                last=f"{through[-1]:.2g}",
-                times=f"{through[-1] / through[0]:.2g}",
+                first=decimal(through[0], 2),
+                last=decimal(through[-1], 2),
+                times=decimal(through[-1] / through[0], 2),
             )
         )
     return "".join(f"<p>{one}</p>" for one in said)
@@ -128,7 +129,7 @@ def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
         order=language.say(f"train_order_{settings.norm}"),
         layers=settings.layers,
         warmup=settings.warmup,
-        peak=f"{settings.peak:g}",
+        peak=decimal(settings.peak, 6),
     )
     few = (
         language.say("live_name_pairs", count=settings.pairs) if settings.pairs else ""
@@ -196,7 +197,7 @@ def _curves(
     for i, one in enumerate(courses):
         x, y = map(list, points(one))
         hover = language.say(
-            "live_hover", number=i + 1, what=what, step="%{x}", value="%{y:.4g}"
+            "live_hover", number=i + 1, what=what, step="%{x}", value="%{y:.4~r}"
         )
         made.append(
             line(
@@ -293,7 +294,7 @@ def pace(
         courses, say("live_rate"), lambda one: (one.step, one.rate), language
     )
     hover = say(
-        "live_hover", number="–", what=say("live_rate"), step="%{x}", value="%{y:.4g}"
+        "live_hover", number="–", what=say("live_rate"), step="%{x}", value="%{y:.4~r}"
     )
     rates.append(
         line(
@@ -405,7 +406,7 @@ def depths(
                 for stack in ("encoder", "decoder")
                 for i in range(half)
             ]
-            hover = f"{name}<br>{say(f'recorded_depth_{which}')}, %{{x}}: %{{y:.3g}}<extra></extra>"
+            hover = f"{name}<br>{say(f'recorded_depth_{which}')}, %{{x}}: %{{y:.3~r}}<extra></extra>"
             traces.append(
                 line(
                     names,
@@ -464,7 +465,7 @@ def recorded(
             for seed, one in enumerate(runs):
                 x, y = map(list, points(one))
                 name = recorded_name(one, question, language)
-                hover = f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>"
+                hover = f"{name}<br>{what} %{{y:.4~r}} ({say('live_step')} %{{x}})<extra></extra>"
                 shown = {"showlegend": not seed and colours[kind] != GREY, **how}
                 made.append(
                     line(
@@ -528,7 +529,7 @@ def recorded_name(
         f"recorded_name_{question}",
         order=language.say(f"train_order_{one.norm}"),
         warmup=one.warmup,
-        rate=f"{highest_rate(course):.2g}",
+        rate=decimal(highest_rate(course), 2),
         without=without(one, language),
         pairs=language.say("recorded_pairs", count=one.pairs)
         if one.pairs

@@ -46,6 +46,7 @@ from xformer.results import (
     Translation,
     UserError,
     Walk,
+    decimal,
     options,
     questions,
 )
@@ -313,7 +314,7 @@ def times_larger(scene: Scene) -> tuple[float, str, Values]:
         {
             "first": f"{first:.2f}",
             "second": f"{second:.2f}",
-            "value": f"{math.exp(first - second):.3g}",
+            "value": decimal(math.exp(first - second)),
         },
     )
 
@@ -327,7 +328,7 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values, float]:
     largest = float(weights.max())
     bounds = {"even": NONE, "between": 1.5 / len(weights), "one": 0.9}
     true, margin = between(largest, bounds, 0.5 / len(weights))
-    return true, {"beta": f"{beta:g}", "share": f"{largest:.2f}"}, margin
+    return true, {"beta": decimal(beta, 6), "share": f"{largest:.2f}"}, margin
 
 
 @choice

@@ -18,6 +18,7 @@ from xformer.results import (
     Trace,
     Translation,
     UserError,
+    decimal,
 )
 from xformer.serve.protocol import (
     ModelPool,
@@ -235,7 +236,7 @@ def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> F
     """By what computes the number. Nothing is near: any number may be the right one."""
     near = abs(scene.number - value) <= scene.within + 1e-9
     return Found(
-        near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}"
+        near, Message.of(key, value=decimal(value), **values), decimal(scene.number, 6)
     )
 
 

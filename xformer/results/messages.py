@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,24 @@ from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
-__all__ = ["Message", "UserError", "misfit", "refusing", "unread"]
+__all__ = ["Message", "UserError", "decimal", "misfit", "refusing", "unread"]
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PLAIN = 1e-5  # numbers that are smaller are written with a power of ten
+
+
+def decimal(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits that count as a person would: 0.00001, 130,
+    1.9 · 10⁻⁷. `decimal` of assets/shared.js does the same."""
+    if not math.isfinite(value):
+        return str(value).replace("inf", "∞")
+    shown = float(f"{value:.{digits}g}")
+    if 0 < abs(shown) < PLAIN:
+        factor, power = f"{shown:.{digits - 1}e}".split("e")
+        return f"{float(factor):g} · 10{str(int(power)).translate(RAISED)}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(shown)))) if shown else 0
+    written = f"{shown:.{decimals}f}"
+    return written.rstrip("0").rstrip(".") if decimals else written
 
 
 @dataclass(frozen=True)

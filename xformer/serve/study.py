@@ -28,6 +28,7 @@ from xformer.results import (
     RunSettings,
     SublayerGradient,
     UserError,
+    decimal,
 )
 from xformer.results.reviews import PretrainingStudy
 from xformer.serve import protocol
@@ -193,7 +194,7 @@ def _check(settings: RunSettings) -> None:
                     name=name,
                     least=least,
                     most=most,
-                    value=f"{value:g}" if known else str(value)[:40],
+                    value=decimal(value, 6) if known else str(value)[:40],
                 )
             )
     for name, offered in (

@@ -40,7 +40,7 @@ IMPORT = re.compile(r"^import \{([^}]*)\} from '[^']*?(\w+\.js)';", re.MULTILINE
 EXPORT = re.compile(
     r"^export (default )?((?:async )?function|const) (\w+)", re.MULTILINE
 )
-STYLES = [ASSETS / "style.css", *of_parts("*.css")]
+STYLES = [ASSETS / "scale.css", ASSETS / "style.css", *of_parts("*.css")]
 # of the scripts and of how they are sent, which this module says
 VERSION = hashlib.sha256(
     b"".join(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import gradio as gr
 
 from xformer.figures.labels import place
-from xformer.results import STACKS, Head, Message, UserError
+from xformer.results import STACKS, Head, Message, UserError, decimal
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.former import renewed
@@ -141,8 +141,8 @@ class Real(Kind):
                     "address_real",
                     key=key,
                     value=value[:40],
-                    least=f"{self.least:g}",
-                    most=f"{self.most:g}",
+                    least=decimal(self.least, 6),
+                    most=decimal(self.most, 6),
                 )
             )
         return number

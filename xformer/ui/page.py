@@ -55,6 +55,28 @@ from xformer.ui.tabs import (
 TABS: Sequence[TabModule] = tabs_of()
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
+# Of Gradio's own controls, as assets/scale.css has it for all others.
+SCALE = {
+    **{
+        f"button_{size}_{part}": value
+        for size in ("large", "medium", "small")
+        for part, value in (
+            ("padding", ".15rem .6rem"),
+            ("radius", "*radius_md"),
+            ("text_size", "*text_md"),
+            ("text_weight", "400"),
+        )
+    },
+    "button_border_width": "1px",
+    "button_secondary_background_fill": "*background_fill_primary",
+    "button_secondary_background_fill_hover": "*background_fill_secondary",
+    "button_secondary_border_color": "*border_color_primary",
+    "button_secondary_border_color_hover": "*border_color_primary",
+    "block_label_text_size": "*text_sm",
+    "block_info_text_size": "*text_sm",
+    "block_title_text_size": "*text_md",
+    "prose_header_text_weight": "600",
+}
 # Gradio's own colours, but for those that are too pale to be read: every text has a
 # contrast of at least 4.5 : 1.
 THEME = gr.themes.Default(
@@ -71,6 +93,7 @@ THEME = gr.themes.Default(
     button_primary_background_fill_hover="*primary_700",
     button_primary_background_fill_dark="*primary_600",
     button_primary_background_fill_hover_dark="*primary_700",
+    **SCALE,
 )
 # the address of the part with two models
 COMPARE = json.dumps(

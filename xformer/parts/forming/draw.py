@@ -11,7 +11,7 @@ from xformer.figures.labels import place, shown_all
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
 from xformer.figures.templates import fill
 from xformer.parts.forming.errors import better_reading, error_course
-from xformer.results import Course, Film, Head, Moment, Moments
+from xformer.results import Course, Film, Head, Moment, Moments, decimal
 from xformer.strings import ENGLISH, Language
 
 # what film.js says: of its own, and of the buttons
@@ -106,7 +106,7 @@ def summary(
         language.html(
             "form_where",
             step=moment.step,
-            percent=f"{100 * moment.done:.3g}",
+            percent=decimal(100 * moment.done),
             pieces=moment.seen,
             minutes=f"{moment.seconds / 60:.1f}",
         )

@@ -239,7 +239,7 @@ def curves(
                     y,
                     label(one.name, language),
                     COLOURS[one.name],
-                    f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}",
+                    f"%{{fullData.name}}: %{{y:.4~r}} · %{{x:.2f}} M{END}",
                     dash=DASHES[one.name],
                     mode=mode,
                     showlegend=mode != "markers",

@@ -14,7 +14,7 @@ from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.templates import fill
-from xformer.results import Attribution, Calibration, PoolingScore, Sentiment
+from xformer.results import Attribution, Calibration, PoolingScore, Sentiment, decimal
 from xformer.results.reviews import PretrainingStudy
 from xformer.strings import ENGLISH, Language
 
@@ -438,7 +438,7 @@ def pretraining(study: PretrainingStudy, language: Language = ENGLISH) -> go.Fig
         )
     ticks = {
         "tickvals": study.shares,
-        "ticktext": [f"{100 * share:g} %" for share in study.shares],
+        "ticktext": [f"{decimal(100 * share)} %" for share in study.shares],
     }
     return go.Figure(
         [*curves, *points],

@@ -10,6 +10,7 @@ from xformer.figures.heatmap import Axis, Scale, matrix, weight
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, logarithmic
 from xformer.parts.kernel_regression import kernels
 from xformer.parts.kernel_regression.kernels import RANGE, Descent
+from xformer.results import decimal
 from xformer.strings import ENGLISH, Language
 
 # places at which the curve is drawn, and rows of the map
@@ -43,7 +44,11 @@ def payload(
 
 def named(bandwidth: float, language: Language = ENGLISH) -> str:
     """Write a bandwidth; 0 with its meaning."""
-    return language.say("kernel_nearest") if bandwidth == 0 else f"h = {bandwidth:.3g}"
+    return (
+        language.say("kernel_nearest")
+        if bandwidth == 0
+        else f"h = {decimal(bandwidth)}"
+    )
 
 
 def weights(
@@ -57,7 +62,7 @@ def weights(
     return matrix(
         kernels.weights(places, x[order], bandwidth),
         Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
-        Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]),
+        Axis(say("kernel_seen"), [decimal(value, 6) for value in x[order]]),
         weight(language, "x = "),
         title=say("kernel_map", bandwidth=named(bandwidth, language)),
         scale=Scale(say("kernel_weight")),
@@ -74,7 +79,7 @@ def errors(
     least, most = kernels.POWERS
     widths = 2.0 ** np.linspace(least + 0.05, most, 80)
     found = [kernels.left_out(x, y, float(width))[0] for width in widths]
-    hover = "h = %{x:.3g}: %{y:.4f}<extra></extra>"
+    hover = "h = %{x:.3~r}: %{y:.4f}<extra></extra>"
     lines = [line(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
     if descent is not None:
         lines.append(
@@ -112,7 +117,7 @@ def told(
         if bandwidth == 0
         else language.html(
             "kernel_said",
-            bandwidth=f"{bandwidth:.3g}",
+            bandwidth=decimal(bandwidth),
             variance=f"{float(y.var()):.3f}",
             error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}",
         )
@@ -124,7 +129,7 @@ def told(
                 steps=len(descent.errors) - 1,
                 first=f"{descent.errors[0]:.3f}",
                 last=f"{descent.errors[-1]:.3f}",
-                bandwidth=f"{descent.bandwidths[-1]:.3g}",
+                bandwidth=decimal(descent.bandwidths[-1]),
             )
         )
     return f'<p role="status">{" ".join(said)}</p>'

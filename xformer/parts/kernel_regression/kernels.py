@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xformer.explain.principles import HARD, SEED, score, softmax
-from xformer.results import Message, UserError
+from xformer.results import Message, UserError, decimal
 
 POINTS = 14  # at the beginning
 RANGE = ((0.0, 5.0), (-1.0, 6.0))  # of x and of y
@@ -48,10 +48,10 @@ def read(text: str) -> tuple[np.ndarray, np.ndarray]:
                 Message.of(
                     "kernel_error_point",
                     point=one[:40],
-                    left=f"{RANGE[0][0]:g}",
-                    right=f"{RANGE[0][1]:g}",
-                    low=f"{RANGE[1][0]:g}",
-                    high=f"{RANGE[1][1]:g}",
+                    left=decimal(RANGE[0][0], 6),
+                    right=decimal(RANGE[0][1], 6),
+                    low=decimal(RANGE[1][0], 6),
+                    high=decimal(RANGE[1][1], 6),
                 )
             )
         points.append((a, b))

@@ -3,16 +3,11 @@
 // visitor's sentences, the search and the list choose a word, buttons the layer and how many sentences: all of which
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
-import {bytes, escapeHtml, fill, isDark, label, pointIn, rect, redraw, tongue} from '../../../assets/shared.js';
+import {SIZES, bytes, escapeHtml, fill, isDark, label, decimal, pointIn, rect, redraw, tongue} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
-const OWN = '#d97706', NEAR = '#2b7af6', HIT = '#0d9488', GRASP = 14, EDGE = 26, MOST_ZOOM = 40, FONT = 12;
+const OWN = '#d97706', NEAR = '#2b7af6', HIT = '#0d9488', GRASP = 14, EDGE = 26, MOST_ZOOM = 40, FONT = SIZES.small;
 const BEFORE = 24;  // letters before a marked word
-const NUMERALS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
-
-const number = value => value > 0 && value < .001 ?
-  value.toExponential(1).replace(/e-(\d+)/, (_, power) => ` · 10⁻${[...power].map(one => NUMERALS[one]).join('')}`) :
-  String(Number(value.toPrecision(3)));
 
 // The words and the signs of a sentence, as the payload packs them.
 const unitsOf = text => [...text.matchAll(/([\t\n])([^\t\n]*)/g)].map(([, kind, unit]) => ({
@@ -98,7 +93,7 @@ export default function start({element, props, trigger, watch}) {
       const name = escapeHtml(say(kind));
       return `<button type="button" data-zoom="${kind}" aria-label="${sign} ${name}" title="${name}">${sign}</button>`;
     });
-    const [bare, placed, largest] = map.order.map(number);
+    const [bare, placed, largest] = map.order.map(value => decimal(value));
     redraw(inside('.drawing'), `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
       group(say('count'), map.counts.map(count => pressed('count', count, count.toLocaleString('en')))) + '</div>' +
       `<ol class="own" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
@@ -243,7 +238,7 @@ export default function start({element, props, trigger, watch}) {
     context.lineWidth = 3;
     context.strokeStyle = background(element);
     for (const {name, kind, x, y} of names(shown, at, text => measured(context, text), width, height)) {
-      context.font = `${kind === 'chosen' ? 700 : 500} ${FONT}px system-ui, sans-serif`;
+      context.font = `${kind === 'chosen' ? 600 : 400} ${FONT}px system-ui, sans-serif`;
       context.strokeText(name, x, y);
       context.fillStyle = ink[kind];
       context.fillText(name, x, y);
@@ -252,7 +247,7 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function measured(context, text) {
-    context.font = `700 ${FONT}px system-ui, sans-serif`;
+    context.font = `600 ${FONT}px system-ui, sans-serif`;
     return context.measureText(text).width;
   }
 
@@ -372,13 +367,13 @@ export default function start({element, props, trigger, watch}) {
         `<circle cx="${x}" cy="${y}" r="${{own: 4, near: 4.5, chosen: 6}[of]}" ${style}/>`;
     });
     const texts = names(shown, at, text => measured(context, text), width, high).map(({name: text, kind: of, x, y}) =>
-      label(text, x.toFixed(1), y.toFixed(1), `fill="${ink[of]}" font-weight="${of === 'chosen' ? 700 : 500}"`));
+      label(text, x.toFixed(1), y.toFixed(1), `fill="${ink[of]}" font-weight="${of === 'chosen' ? 600 : 400}"`));
     const notes = [say('held', held()), `${name} ${identity}`];
     const wide = Math.max(width, ...notes.map(note => 6.4 * note.length)) + 24, height = high + 90;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${height}" font-size="${FONT}" ` +
       `fill="${color}" font-family="system-ui, sans-serif">` +
       rect(0, 0, wide, height, `fill="${background(element)}"`) +
-      label(title(), 12, 24, 'font-size="16" font-weight="600"') +
+      label(title(), 12, 24, `font-size="${SIZES.reading}" font-weight="600"`) +
       `<svg x="12" y="36" width="${width}" height="${high}"><path d="${dots}" stroke="${color}" stroke-opacity=".4" ` +
       `stroke-width="2.5" stroke-linecap="round"/>${marks.join('')}${texts.join('')}</svg>` +
       notes.map((note, i) => label(note, 12, high + 58 + 18 * i, 'fill-opacity=".75"')).join('') + '</svg>';

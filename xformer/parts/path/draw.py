@@ -113,7 +113,7 @@ def curves(
             means,
             label(name, language),
             COLOURS[name],
-            f"%{{fullData.name}}, %{{x}}: %{{y:.3g}}{END}",
+            f"%{{fullData.name}}, %{{x}}: %{{y:.3~r}}{END}",
             dash=DASHES[name],
         )
         for name, means in known.items()

@@ -3,7 +3,7 @@
 // first of the two, and triggers 'choose', for state.chosenPath; arrow keys go from piece to piece.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {ARROWS, escapeHtml, fill, label, rect, renew, tongue} from '../../../assets/shared.js';
+import {ARROWS, escapeHtml, fill, label, decimal, rect, renew, tongue} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
 const LEAST = 26, MOST = 120, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
@@ -20,7 +20,6 @@ const FRAME = '<p class="caption"></p><p class="sub"></p><div class="sides"><div
   '<span class="towers" hidden data-identity=""></span>';
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 const typeset = formula => escapeHtml(formula).replace('_k', '<sub>k</sub>');
-const short = value => Number(value.toPrecision(2)).toString();
 
 export default function start({element, props, trigger, watch}) {
   let shown = null;  // the last value
@@ -160,7 +159,7 @@ export default function start({element, props, trigger, watch}) {
     const rows = shown.models.map(one => `<tr><th scope="row">${escapeHtml(one.name)}</th>` + (one.said ?
       `<td colspan="4" class="said">${escapeHtml(one.said)}</td>` : left(one).map((value, i) =>
         `<td data-name="${escapeHtml(names[i + 1])}">` +
-        `${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? '\u00a0×' : ''}</td>`)
+        `${Number.isNaN(value) ? '–' : decimal(value, 2)}${i > 2 ? '\u00a0×' : ''}</td>`)
         .join('')) + '</tr>').join('');
     const how = estimated.length ? say('estimated', {directions: Math.min(...estimated.map(one => one.directions))}) :
       shown.models.some(one => one.norms) ? say('exact') : say('waits');

@@ -33,7 +33,7 @@ from xformer.figures.layout import (
     panels,
 )
 from xformer.figures.templates import fill
-from xformer.results import Embedded, LengthScore, Moved, Positions
+from xformer.results import Embedded, LengthScore, Moved, Positions, decimal
 from xformer.strings import ENGLISH, Language
 
 # of the bases that are always compared; any other is grey
@@ -53,7 +53,9 @@ def value_of(position: str, dimension: int, d_model: int, base: float) -> str:
     """Write the formula of one number of the table, with `position` as given and all
     else in numbers."""
     function = "cos" if dimension % 2 else "sin"
-    return f"{function}({position} / {base:g}^({dimension // 2 * 2}/{d_model}))"
+    return (
+        f"{function}({position} / {decimal(base, 6)}^({dimension // 2 * 2}/{d_model}))"
+    )
 
 
 def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Figure:
@@ -70,7 +72,7 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
             z=np.where(own, rows, np.float32(np.nan)),
             coloraxis="coloraxis",
             hoverongaps=False,
-            hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{END}",
+            hovertemplate=f"{name}(%{{y}} / {decimal(base, 6)}^({exponent}/{d_model})) = %{{z:.4f}}{END}",
         )
         for name, exponent, own in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))
     ]
@@ -136,7 +138,7 @@ def wavelengths(
             language,
             None,
             explain.wavelengths(d_model, base),
-            f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{END}",
+            f"2π · {decimal(base, 6)}^(%{{customdata}}/{d_model}) = %{{y:.4~r}}{END}",
             customdata=exponents,
         )
         for base in bases
@@ -355,7 +357,6 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     labels = {
         "tickvals": list(range(len(pieces))),
         "ticktext": pieces,
-        "tickfont": {"size": 11},
         **DOWN,
     }
     maps = [
@@ -439,7 +440,11 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
 
 def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> str:
     """Name the positions of a change, and whether its words are shuffled."""
-    value = f" ({positions.value:g})" if positions.kind in ("shift", "base") else ""
+    value = (
+        f" ({decimal(positions.value, 6)})"
+        if positions.kind in ("shift", "base")
+        else ""
+    )
     shuffled = (
         f", {language.say('pos_shuffled')}"
         if change.source != change.before.text
@@ -543,7 +548,7 @@ def _of_base(
 
 def _base(base: float) -> str:
     """Write a base with a thin space between thousands."""
-    return f"{base:,.6g}".replace(",", "\u202f")
+    return f"{base:,.6f}".rstrip("0").rstrip(".").replace(",", "\u202f")
 
 
 def _number(value: float) -> str:

@@ -35,7 +35,7 @@ from xformer.figures.layout import (
 )
 from xformer.figures.templates import fill
 from xformer.parts.principles.store import Records
-from xformer.results import AdditiveWalk, ModelInfo, Walk
+from xformer.results import AdditiveWalk, ModelInfo, Walk, decimal
 from xformer.strings import ENGLISH, Language
 
 # by the mask
@@ -136,7 +136,7 @@ def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
     )
     return (
         f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
-        f"{language.html('first_inputs_error', error=f'{float(np.abs(q - walk.q[query]).max()):.1e}')} "
+        f"{language.html('first_inputs_error', error=decimal(float(np.abs(q - walk.q[query]).max()), 2))} "
         f"{turned}</p>"
     )
 
@@ -573,7 +573,7 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
         say(
             "first_hover_variance",
             d="%{x}",
-            value="%{y:.3g}",
+            value="%{y:.3~r}",
             largest="%{customdata:.2f}",
             keys=explain.KEYS,
         )
@@ -722,7 +722,7 @@ def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
         whole=walk.w_q.size,
         small=d * d,
         share=share,
-        error=f"{float(np.abs(parts.sum(axis=0) + walk.b_q - cut).max()):.1e}",
+        error=decimal(float(np.abs(parts.sum(axis=0) + walk.b_q - cut).max()), 2),
         cosine=f"{cosine:.2f}",
         theirs=theirs,
         ours=ours,

@@ -9,7 +9,7 @@ import gradio as gr
 from xformer.explain import recorded as explain
 from xformer.figures import training as figures
 from xformer.figures.notice import notice
-from xformer.results import UserError
+from xformer.results import UserError, decimal
 from xformer.serve.protocol import StudyService
 from xformer.strings import Language
 from xformer.ui.components import figure
@@ -102,7 +102,7 @@ def draw(
         language.say(
             f"recorded_look_{question}",
             warmup=kind.warmup,
-            rate=f"{explain.highest_rate(first[0]):.2g}",
+            rate=decimal(explain.highest_rate(first[0]), 2),
             times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak),
         ),
         language.say(

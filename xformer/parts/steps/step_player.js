@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
+import {SIZES, escapeHtml, fill, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
 import {transport} from '../../../assets/transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -68,11 +68,11 @@ export default function start({element, props, trigger, watch}) {
     const room = inside('.masked').clientWidth - 8;
     const left = 10 + LETTER * Math.max(...names.map(name => cut(name).length));
     const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - left) / count), Math.floor(270 / count)));
-    const named = size >= 11, inner = size > 5 ? size - 1 : size, parts = [];
+    const named = size >= SIZES.small, inner = size > 5 ? size - 1 : size, parts = [];
     names.forEach((name, row) => {
       const y = 2 + row * size, isNow = row === step - 1;
       if (named || isNow) {
-        const weight = isNow ? 'font-weight="650"' : row >= step ? 'class="later"' : '';
+        const weight = isNow ? 'font-weight="600"' : row >= step ? 'class="later"' : '';
         const middle = Math.max(10, y + size / 2 + 4);
         parts.push(label(cut(name), left - 6, middle, `text-anchor="end" lang="${tongue('target')}" ${weight}`));
       }
@@ -83,7 +83,6 @@ export default function start({element, props, trigger, watch}) {
     });
     const width = left + count * size + 4, height = Math.max(14, count * size + 6);
     return `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" ` +
-      `style="font-size: ${named ? Math.min(12.5, size - 1) : 12.5}px" ` +
       `aria-label="${escapeHtml(say('play_mask_row', {step, count}))}">${parts.join('')}</svg>`;
   }
 

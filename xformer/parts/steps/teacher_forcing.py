@@ -8,7 +8,7 @@ from xformer.explain.counterfactual import parting
 from xformer.figures.labels import sentence, shown
 from xformer.figures.templates import fill
 from xformer.pieces import WORD_START
-from xformer.results import Candidate, Forced
+from xformer.results import Candidate, Forced, decimal
 from xformer.strings import ENGLISH, Language
 
 
@@ -74,9 +74,9 @@ def distribution(
         said = language.say(
             "force_loss_smoothed",
             loss=f"{loss:.3f}",
-            rest=f"{1 - smoothing:g}",
+            rest=decimal(1 - smoothing, 6),
             own=f"{own:.3f}",
-            smoothing=f"{smoothing:g}",
+            smoothing=decimal(smoothing, 6),
             mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}",
         )
     else:

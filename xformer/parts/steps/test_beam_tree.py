@@ -229,5 +229,5 @@ def test_the_length_penalty_is_blamed_where_it_decided():
     assert said.endswith("without the length penalty (α = 0) it would beat the winner.")
     assert "The winner goes through here." in beam_tree.verdict(tree, 2)
     html = beam_tree.why(tree, 1, SPANISH)
-    assert "&lt;i&gt;" in html and "<i>" not in html and "2^1 = 2.00" in html
+    assert "&lt;i&gt;" in html and "<i>" not in html and "2^1" not in html
     assert re.search(r"Ganadora al final, paso 3", html)

@@ -6,7 +6,7 @@
 // state: {step, from, amount, mark, block, paper}: the step shown and the one before it, from 1; how far the picture is
 // on its way between them, 0 to 1; the source piece that is followed, or null; the layer that is open, or ''.
 import {
-  brokenLines, bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect, tongue,
+  SIZES, brokenLines, bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect, tongue,
 } from '../../../assets/shared.js';
 
 export const LEAST = .03;  // attention below this is not drawn
@@ -87,11 +87,11 @@ function lying(pass, room, height) {
     area: x => [x - 5, 22, strip + 10, TOP + body - 22],
     titles: {sentence: [0, 14], embedding: [place.embedding, 14], decoder: [place.decoder[0], 14],
              encoder: [Math.max(place.encoder[1] + 14, place.embedding + 158), 14], next: [place.next, 14],
-             written: [place.begun - 6, 36, 'text-anchor="end" font-size="11"']},
-    named: (text, x, more = '') => label(text, x + strip / 2, 36, `text-anchor="middle" font-size="11" ${more}`),
+             written: [place.begun - 6, 36, `text-anchor="end" font-size="${SIZES.small}"`]},
+    named: (text, x, more = '') => label(text, x + strip / 2, 36, `text-anchor="middle" font-size="${SIZES.small}" ${more}`),
     piece: (text, x, y, broad, more) => label(cut(text), x - 6, (y + broad / 2 + 4).toFixed(1),
-      `text-anchor="end" font-size="${broad < 13 ? 11 : 12}" ${more}`),
-    sign: (text, x) => label(text, x, TOP + body / 2 + 4, 'text-anchor="middle" font-size="14"'),
+      `text-anchor="end" font-size="${SIZES.small}" ${more}`),
+    sign: (text, x) => label(text, x, TOP + body / 2 + 4, `text-anchor="middle" font-size="${SIZES.body}"`),
   };
 }
 
@@ -102,7 +102,7 @@ function upright(pass, room) {
   const lane = Math.min(10, 40 / high), lanes = high * lane + 6, wide = room - MARGIN;
   const row = Math.max(7, Math.min(24, wide / sources)), later = Math.max(6, Math.min(24, (wide - lanes) / targets));
   const width = Math.ceil(MARGIN + Math.max(wide, sources * row, targets * later + lanes));
-  const within = (x, y, more, text) => label(text, x, y.toFixed(1), `font-size="11" ${more}`);
+  const within = (x, y, more, text) => label(text, x, y.toFixed(1), `font-size="${SIZES.small}" ${more}`);
   return {
     ...place, row, later, cable: .7 * lane, letters: 11.5, isUpright: true, width,
     height: Math.ceil(place.next + RIVALS),
@@ -111,12 +111,12 @@ function upright(pass, room) {
     area: y => [y - 3, 0, strip + 6, width],
     titles: {sentence: [0, 12], embedding: [0, place.embedding + strip / 2 + 4], encoder: [0, place.encoder[0] - 9],
              decoder: [0, place.channel - 4], next: [0, place.output + strip + 20],
-             written: [0, place.begun - 7, 'font-size="11"']},
+             written: [0, place.begun - 7, `font-size="${SIZES.small}"`]},
     named: (text, y, more = '') => within(0, y + strip / 2 + 4, more, text),
     piece: (text, y, x, broad, more) => within(0, 0, `transform="translate(${(x + broad / 2 + 4).toFixed(1)} ` +
       `${(y - 6).toFixed(1)}) rotate(-90)" ${more}`, cut(text)),
     sign: (text, y) => label(text === '→' ? '↓' : text, MARGIN + sources * row / 2, y + 4,
-      'text-anchor="middle" font-size="14"'),
+      `text-anchor="middle" font-size="${SIZES.body}"`),
   };
 }
 
@@ -145,7 +145,7 @@ const picture = ({isUpright, strip}, href, x, y, broad) => `<image href="${href}
 const frame = (place, x, y, broad) => box(place, x - 1, y, place.strip + 2, Math.max(2, broad),
   `fill="none" stroke="${MARK}" stroke-width="1.5"`);
 const title = ({titles}, name, text, more = '') =>
-  label(text, ...titles[name], `font-weight="650" font-size="12" ${more}`);
+  label(text, ...titles[name], `font-weight="600" font-size="${SIZES.small}" ${more}`);
 const UNDERLINED = 'text-decoration="underline"';
 
 // What keeps a text legible over flows.
@@ -232,7 +232,7 @@ export function encoderFlows(pass, place, {mark}) {
 // "Embedding + position", which is two where each has a line.
 function inputs({texts, images, opens: {positions}}, place, first, all) {
   const {embedding, position, strip, titles} = place, [one, other] = texts.whole_embedding.split(' + ');
-  const bold = 'font-weight="650" font-size="12"', [x, y] = titles.embedding;
+  const bold = `font-weight="600" font-size="${SIZES.small}"`, [x, y] = titles.embedding;
   const under = `<tspan ${UNDERLINED}>${escapeHtml(other)}</tspan></text>`;
   const [own, named] = place.isUpright ? [place.named(one, embedding), place.named(other, position, UNDERLINED)] :
     ['', `<text x="${x}" y="${y}" ${bold}>${escapeHtml(one)} + ${under}`];
@@ -258,7 +258,7 @@ export function encoderPart(pass, place, {mark, block}) {
   parts.push(layerButtons(pass, place, 'encoder', block, followed));
   const [from, until] = place.isUpright ? [18, place.left] : [0, place.left - 3];
   source.forEach((piece, i) => {
-    const isMark = i === mark, bold = isMark ? 'font-weight="700"' : '';
+    const isMark = i === mark, bold = isMark ? 'font-weight="600"' : '';
     parts.push(`<g role="button" data-piece="${i}" data-key="piece${i}" tabindex="${i === (mark ?? 0) ? 0 : -1}" ` +
       `aria-pressed="${isMark}" aria-label="${escapeHtml(piece)}" lang="${tongue('source')}">` +
       `<title>${escapeHtml(piece)}</title>` +
@@ -288,7 +288,7 @@ export function decoderPart(pass, place, {step, mark, block, paper}) {
   parts.push(...[decoder[0], place.output].map(x => frame(place, x, targetY(now), later)),
     layerButtons(pass, place, 'decoder', block, {piece: given[now], y: targetY(now), broad: later}));
   given.slice(0, step).forEach((piece, i) => written(i, every, now) && parts.push(place.piece(piece, place.begun,
-    targetY(i), later, `lang="${tongue('target')}" ${i === now ? 'font-weight="700"' : ''}`)));
+    targetY(i), later, `lang="${tongue('target')}" ${i === now ? 'font-weight="600"' : ''}`)));
   return parts.join('') + nextPart(pass, place, step, paper);
 }
 
@@ -306,19 +306,19 @@ function nextPart(pass, place, step, paper) {
     (place.isUpright ? '' : resultBeside(texts, place, one, rivals.length));
 }
 
-const boldIf = isBold => isBold ? 'font-weight="700"' : '';
+const boldIf = isBold => isBold ? 'font-weight="600"' : '';
 
 function rivalsBeside({next, barY}, rivals, wanted) {
   return rect(next, 0, NEXT, barY(rivals.length) - 12, TARGET) + rivals.map(([piece, p], i) =>
-    label(cut(piece), next + 8, barY(i) + 4, `font-size="13" lang="${tongue('target')}" ${boldIf(piece === wanted)}`) +
-    label(percent(p), next + NEXT - 2, barY(i) + 4, 'text-anchor="end" font-size="12.5"')).join('');
+    label(cut(piece), next + 8, barY(i) + 4, `font-size="${SIZES.small}" lang="${tongue('target')}" ${boldIf(piece === wanted)}`) +
+    label(percent(p), next + NEXT - 2, barY(i) + 4, `text-anchor="end" font-size="${SIZES.small}"`)).join('');
 }
 
 function rivalsBelow({next, barY, output, strip}, rivals, wanted) {
   const count = rivals.length, wide = 2 * barY(0, count), letters = Math.floor(wide / 7.2), from = output + strip + 4;
   const short = text => text.length > letters ? text.slice(0, letters - 1) + '…' : text;
   return rect(0, from, wide * count, next + RIVALS - from, TARGET) + rivals.map(([piece, p], i) => {
-    const middle = `text-anchor="middle" font-size="12" ${boldIf(piece === wanted)}`, x = barY(i, count).toFixed(1);
+    const middle = `text-anchor="middle" font-size="${SIZES.small}" ${boldIf(piece === wanted)}`, x = barY(i, count).toFixed(1);
     return label(short(piece), x, next + 16, `${middle} lang="${tongue('target')}"`) +
       label(percent(p), x, next + 33, middle);
   }).join('');
@@ -326,11 +326,11 @@ function rivalsBelow({next, barY, output, strip}, rivals, wanted) {
 
 function resultBeside(texts, {next, barY, height}, one, count) {
   const y = barY(count) + 26, room = Math.max(1, Math.min(10, Math.floor((height - y - 46) / 17) + 1));
-  const lines = brokenLines(one.so_far || '…', NEXT - 8, `13px ${FONT}`).slice(-room);
+  const lines = brokenLines(one.so_far || '…', NEXT - 8, `${SIZES.small}px ${FONT}`).slice(-room);
   return rect(next, y - 22, NEXT - 2, 31, `rx="5" fill="${MARK}" fill-opacity=".22"`) +
-    label(`→ ${cut(one.wanted)}`, next + 8, y, `font-size="20" font-weight="700" lang="${tongue('target')}"`) +
-    label(texts.whole_so_far, next, y + 28, 'font-size="11" fill-opacity=".75"') +
-    lines.map((text, i) => label(text, next, y + 46 + 17 * i, `font-size="13" lang="${tongue('target')}"`)).join('');
+    label(`→ ${cut(one.wanted)}`, next + 8, y, `font-size="${SIZES.large}" lang="${tongue('target')}"`) +
+    label(texts.whole_so_far, next, y + 28, `font-size="${SIZES.small}" fill-opacity=".75"`) +
+    lines.map((text, i) => label(text, next, y + 46 + 17 * i, `font-size="${SIZES.small}" lang="${tongue('target')}"`)).join('');
 }
 
 // The lines that flow to the piece that is written: from the memory in each layer, and from the output to the likeliest
@@ -371,7 +371,7 @@ export function movingLines(pass, place, {step, from, amount, mark}) {
 export function movingPart(pass, place, state) {
   const lines = movingLines(pass, place, state).map(({d, width, stroke, opacity}) => `<path d="${d}" fill="none" ` +
     `stroke="${stroke}" stroke-opacity="${opacity}" stroke-width="${width.toFixed(2)}"/>`);
-  const how = `font-size="11" ${halo(state.paper)}`;
+  const how = `font-size="${SIZES.small}" ${halo(state.paper)}`;
   const names = Array.from({length: pass.layers.decoder}, (_, i) => {
     const text = fill(pass.texts.whole_cross, {layer: i + 1});
     return place.isUpright ? label(text, place.busY(1) - 3, place.decoder[i + 1] - 5, `text-anchor="end" ${how}`) :
@@ -426,18 +426,18 @@ export function tableOf(pass, step) {
 export function filePicture(pass, place, state, {ink, checkpoint}) {
   const width = place.width + 32, {wanted, p, so_far: soFar} = pass.steps[state.step - 1];
   const above = [[pass.title, 600], [pass.pair[1], 400]].flatMap(([text, weight]) =>
-    brokenLines(text, place.width, `600 16px ${FONT}`).map(line => [line, weight]));
+    brokenLines(text, place.width, `600 ${SIZES.reading}px ${FONT}`).map(line => [line, weight]));
   const result = place.isUpright ? [`→ ${wanted} ${percent(p)}`, `${pass.texts.whole_so_far}: ${soFar}`] : [];
   const below = [...result, said(pass, state.step), pass.how, pass.rule, checkpoint]
-    .flatMap(text => brokenLines(text, place.width, `12px ${FONT}`));
+    .flatMap(text => brokenLines(text, place.width, `${SIZES.small}px ${FONT}`));
   const first = 22 * above.length + 24, height = first + place.height + 18 * below.length + 16;
   const svg = `<svg xmlns="${NAMESPACE}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
     `color="${ink}" fill="${ink}" font-family='${FONT}'><rect width="${width}" height="${height}" ` +
     `fill="${state.paper}"/>` + above.map(([text, weight], i) => label(text, 16, 28 + 22 * i,
-    `font-size="16" font-weight="${weight}"`)).join('') +
+    `font-size="${SIZES.reading}" font-weight="${weight}"`)).join('') +
     `<svg x="16" y="${first}" width="${place.width}" height="${place.height}">${encoderFlows(pass, place, state)}` +
     `${movingPart(pass, place, state)}${encoderPart(pass, place, state)}${decoderPart(pass, place, state)}</svg>` +
-    below.map((text, i) => label(text, 16, first + place.height + 18 * (i + 1), 'font-size="12" fill-opacity=".8"'))
+    below.map((text, i) => label(text, 16, first + place.height + 18 * (i + 1), `font-size="${SIZES.small}" fill-opacity=".8"`))
       .join('') + '</svg>';
   return {svg, width, height};
 }
