@@ -318,7 +318,8 @@ function rivalsBelow({next, barY, output, strip}, rivals, wanted) {
   const count = rivals.length, wide = 2 * barY(0, count), letters = Math.floor(wide / 7.2), from = output + strip + 4;
   const short = text => text.length > letters ? text.slice(0, letters - 1) + '…' : text;
   return rect(0, from, wide * count, next + RIVALS - from, TARGET) + rivals.map(([piece, p], i) => {
-    const middle = `text-anchor="middle" font-size="${SIZES.small}" ${boldIf(piece === wanted)}`, x = barY(i, count).toFixed(1);
+    const middle = `text-anchor="middle" font-size="${SIZES.small}" ${boldIf(piece === wanted)}`;
+    const x = barY(i, count).toFixed(1);
     return label(short(piece), x, next + 16, `${middle} lang="${tongue('target')}"`) +
       label(percent(p), x, next + 33, middle);
   }).join('');
@@ -330,7 +331,8 @@ function resultBeside(texts, {next, barY, height}, one, count) {
   return rect(next, y - 22, NEXT - 2, 31, `rx="5" fill="${MARK}" fill-opacity=".22"`) +
     label(`→ ${cut(one.wanted)}`, next + 8, y, `font-size="${SIZES.large}" lang="${tongue('target')}"`) +
     label(texts.whole_so_far, next, y + 28, `font-size="${SIZES.small}" fill-opacity=".75"`) +
-    lines.map((text, i) => label(text, next, y + 46 + 17 * i, `font-size="${SIZES.small}" lang="${tongue('target')}"`)).join('');
+    lines.map((text, i) => label(text, next, y + 46 + 17 * i,
+      `font-size="${SIZES.small}" lang="${tongue('target')}"`)).join('');
 }
 
 // The lines that flow to the piece that is written: from the memory in each layer, and from the output to the likeliest
@@ -437,7 +439,7 @@ export function filePicture(pass, place, state, {ink, checkpoint}) {
     `font-size="${SIZES.reading}" font-weight="${weight}"`)).join('') +
     `<svg x="16" y="${first}" width="${place.width}" height="${place.height}">${encoderFlows(pass, place, state)}` +
     `${movingPart(pass, place, state)}${encoderPart(pass, place, state)}${decoderPart(pass, place, state)}</svg>` +
-    below.map((text, i) => label(text, 16, first + place.height + 18 * (i + 1), `font-size="${SIZES.small}" fill-opacity=".8"`))
-      .join('') + '</svg>';
+    below.map((text, i) => label(text, 16, first + place.height + 18 * (i + 1),
+      `font-size="${SIZES.small}" fill-opacity=".8"`)).join('') + '</svg>';
   return {svg, width, height};
 }
