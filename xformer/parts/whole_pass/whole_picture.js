@@ -310,7 +310,8 @@ const boldIf = isBold => isBold ? 'font-weight="600"' : '';
 
 function rivalsBeside({next, barY}, rivals, wanted) {
   return rect(next, 0, NEXT, barY(rivals.length) - 12, TARGET) + rivals.map(([piece, p], i) =>
-    label(cut(piece), next + 8, barY(i) + 4, `font-size="${SIZES.small}" lang="${tongue('target')}" ${boldIf(piece === wanted)}`) +
+    label(cut(piece), next + 8, barY(i) + 4,
+      `font-size="${SIZES.small}" lang="${tongue('target')}" ${boldIf(piece === wanted)}`) +
     label(percent(p), next + NEXT - 2, barY(i) + 4, `text-anchor="end" font-size="${SIZES.small}"`)).join('');
 }
 
