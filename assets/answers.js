@@ -1,4 +1,4 @@
-// What a class answered: the summaries that students copied (class.js), pasted one below the other, counted by question.
+// What a class answered: the summaries that students copied (class.js), pasted one below the other, by question.
 // It comes when it is asked for; all of it stays in this browser.
 import {copyText} from './save.js';
 import {fill, keep, kept} from './shared.js';

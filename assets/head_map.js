@@ -282,7 +282,7 @@ export function filePicture(map, pageSize, locked, {ink, paper}) {
   const title = brokenLines(map.title, across, `600 ${SIZES.reading}px ${FONT}`);
   const above = [...title.map(text => [text, `font-size="${SIZES.reading}" font-weight="600"`]),
     ...[...map.pair, description(map, locked)].filter(Boolean)
-      .flatMap(text => brokenLines(text, across, `${SIZES.small}px ${FONT}`)).map(text => [text, `font-size="${SIZES.small}"`])];
+      .flatMap(text => brokenLines(text, across, small)).map(text => [text, `font-size="${SIZES.small}"`])];
   const below = [...map.rules, map.checkpoint].flatMap(text => brokenLines(text, across, small));
   const first = 26 + 20 * above.length + 24, inner = inFile(first);
   const width = Math.ceil(across + 24), height = first + inner.height + 18 * below.length + 8;

@@ -274,15 +274,17 @@ export default function start({element, props, trigger, watch}) {
   async function picture(kind) {  // in the colours of the page, as wide as it is seen
     const {data, layout} = fitted(figure, room()), font = {...layout.font, color: ink()}, {margin} = layout;
     const width = (layout.width ?? box._fullLayout.width) + 2 * EDGE, across = width - 2 * EDGE;
-    const lines = brokenLines(title(), across, `600 ${SIZES.reading}px ${FONT}`), {name, identity} = checkpoint(element);
+    const lines = brokenLines(title(), across, `600 ${SIZES.reading}px ${FONT}`);
+    const {name, identity} = checkpoint(element);
     const below = [pair().join(' → '), `${name} ${identity}`].filter(Boolean)
       .flatMap(text => brokenLines(text, across, `${SIZES.small}px ${FONT}`));
     const above = EDGE + 22 * lines.length, under = EDGE + 18 * below.length, height = layout.height + above + under;
     const inFile = {
       ...layout, width, height, font, paper_bgcolor: background(element),
       margin: {...margin, l: margin.l + EDGE, r: margin.r + EDGE, t: margin.t + above, b: margin.b + under},
-      title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: SIZES.reading}, x: EDGE / width, xanchor: 'left',
-              xref: 'container', y: 1 - EDGE / height, yanchor: 'top', yref: 'container'},
+      title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: SIZES.reading},
+              x: EDGE / width, xanchor: 'left', xref: 'container',
+              y: 1 - EDGE / height, yanchor: 'top', yref: 'container'},
       annotations: [...layout.annotations ?? [], {
         ...ofAxis(below.map(escapeHtml).join('<br>')), x: 0, y: 0, xanchor: 'left', xshift: -margin.l, yanchor: 'top',
         yshift: -margin.b, font: {size: SIZES.small}}],

@@ -3,7 +3,9 @@
 // visitor's sentences, the search and the list choose a word, buttons the layer and how many sentences: all of which
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
-import {SIZES, bytes, escapeHtml, fill, isDark, label, decimal, pointIn, rect, redraw, tongue} from '../../../assets/shared.js';
+import {
+  SIZES, bytes, decimal, escapeHtml, fill, isDark, label, pointIn, rect, redraw, tongue,
+} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
 const OWN = '#d97706', NEAR = '#2b7af6', HIT = '#0d9488', GRASP = 14, EDGE = 26, MOST_ZOOM = 40, FONT = SIZES.small;

@@ -88,7 +88,8 @@ function lying(pass, room, height) {
     titles: {sentence: [0, 14], embedding: [place.embedding, 14], decoder: [place.decoder[0], 14],
              encoder: [Math.max(place.encoder[1] + 14, place.embedding + 158), 14], next: [place.next, 14],
              written: [place.begun - 6, 36, `text-anchor="end" font-size="${SIZES.small}"`]},
-    named: (text, x, more = '') => label(text, x + strip / 2, 36, `text-anchor="middle" font-size="${SIZES.small}" ${more}`),
+    named: (text, x, more = '') =>
+      label(text, x + strip / 2, 36, `text-anchor="middle" font-size="${SIZES.small}" ${more}`),
     piece: (text, x, y, broad, more) => label(cut(text), x - 6, (y + broad / 2 + 4).toFixed(1),
       `text-anchor="end" font-size="${SIZES.small}" ${more}`),
     sign: (text, x) => label(text, x, TOP + body / 2 + 4, `text-anchor="middle" font-size="${SIZES.body}"`),
