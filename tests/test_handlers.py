@@ -267,7 +267,12 @@ def test_events_requests_and_progress_reach_handlers_that_name_them(parts):
 
 def word_by_word(service, language, *, one):
     for word in one.split():
-        yield {} if word == "nothing" else {"two": word, "three": word}
+        if word == "nothing":
+            yield {}
+        elif word.startswith("three:"):
+            yield {"three": word}
+        else:
+            yield {"two": word, "three": word}
 
 
 class Queue:
@@ -358,6 +363,19 @@ def test_an_answer_to_a_request_that_came_after_a_later_one_changes_nothing():
         return [await one() for one in (newer, first)], queue.kept()
 
     assert run(ask()) == (["newer", gr.skip()], "newer")
+
+
+def test_what_a_later_answer_leaves_alone_an_earlier_one_still_shows():
+    """A picture that the handler of the earlier one has noted as drawn is not drawn
+    again for the later one."""
+
+    async def ask():
+        queue = Queue()
+        first = queue.ask(1, "picture")
+        later = queue.ask(2, "three:later")
+        return [await one() for one in (later, first)], queue.kept()
+
+    assert run(ask()) == ([gr.skip(), "picture"], "three:later")
 
 
 def test_an_answer_is_taken_up_before_a_later_one_that_is_sooner_ready(monkeypatch):

@@ -190,14 +190,14 @@ class Ask:
             each = [values.get(component, gr.skip()) for component in targets]
             return each[0] if len(each) == 1 else each
 
-        def tells(values: Any) -> bool:
-            """Whether what gradio is given says something: more than that there is no
-            problem."""
+        def tells(values: Any) -> list[bool]:
+            """Of each output, whether what gradio is given says something: more than
+            that there is no problem."""
             each = [values] if len(targets) == 1 else values
-            return any(
+            return [
                 not _is_skip(value) and not (target is problem and value == "")
                 for target, value in zip(targets, each, strict=True)
-            )
+            ]
 
         def answers(*arguments: Any) -> Generator[Any]:
             named = dict(zip([*added, *inputs, *special], arguments, strict=True))

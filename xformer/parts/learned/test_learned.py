@@ -279,7 +279,8 @@ def test_the_table_says_what_is_near_and_how_likely(running):
         ["1,900 seen pairs, median", "61.8 % −0.48", "81.9 % −0.20"],
         ["2,000 unseen pairs, median", "54.6 % −0.61", "80.7 % −0.21"],
     ]
-    assert "611 of 1,900 translations of seen sentences, and 535 of 2,000" in table
+    assert "Of 1,900 sentences it was trained on, 611 get exactly" in table
+    assert "of 2,000 it never saw, 535 do" in table
     saved = json.loads(unescape(table.split('data-table="')[1].split('"')[0]))
     assert saved["rows"][0][1:] == ["The cat sleeps.", "El gato duerme.", "Tatoeba"]
     assert len(saved["columns"]) == 4

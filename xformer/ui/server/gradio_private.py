@@ -345,11 +345,11 @@ async def _call(app: Any, body: PredictBodyInternal, *more: Any, **named: Any) -
 
 
 class Shown:
-    """What a page shows of one handler: when the latest of its answers that says
-    something was asked for; and the turn of the one that is taken up."""
+    """What a page shows of one handler: of each output, when the answer that it shows
+    was asked for; and the turn of the answer that is taken up."""
 
-    def __init__(self) -> None:
-        self.asked = 0.0
+    def __init__(self, outputs: int) -> None:
+        self.asked = [0.0] * outputs
         self.turn = asyncio.Lock()
 
 
@@ -357,12 +357,13 @@ async def _postprocess(
     blocks: gr.Blocks, block_fn: Any, predictions: Any, state: Any
 ) -> list[Any]:
     """Have Gradio take up an answer of a listener of ours, which it then sends at once;
-    but nothing of one that was asked for before what the page shows of the same
-    handler.
+    but of each output nothing that was asked for before what the page shows there by
+    the same handler.
 
     One is taken up after the other: it takes a thread for each output, and a small
-    answer overtook a large one, which was sent last and stayed. `tells` of a handler's
-    function: whether an answer says something.
+    answer overtook a large one, which was sent last and stayed. What the small one
+    leaves alone the large one still shows: a picture that is drawn is not drawn again.
+    `tells` of a handler's function: of which outputs an answer says something.
     """
     tells = getattr(block_fn.fn, "tells", None)
     event = _event()
@@ -374,17 +375,20 @@ async def _postprocess(
         or isinstance(predictions, tuple)
     ):
         return await _take_up(blocks, block_fn, predictions, state)
-    shown = _shown.setdefault(state, {}).setdefault(block_fn.fn, Shown())
+    count = len(block_fn.outputs)
+    shown = _shown.setdefault(state, {}).setdefault(block_fn.fn, Shown(count))
+    asked = _asked(event)
     async with shown.turn:
-        if (asked := _asked(event)) < shown.asked:
-            predictions = (
-                gr.skip()
-                if len(block_fn.outputs) == 1
-                else [gr.skip()] * len(block_fn.outputs)
-            )
-        elif tells(predictions):
-            shown.asked = asked
-        return await _take_up(blocks, block_fn, predictions, state)
+        told = tells(predictions)
+        each = [predictions] if count == 1 else [*predictions]
+        for i, before in enumerate(shown.asked):
+            if asked < before:
+                each[i] = gr.skip()
+            elif told[i]:
+                shown.asked[i] = asked
+        return await _take_up(
+            blocks, block_fn, each[0] if count == 1 else each, state
+        )
 
 
 def _asked(event: Any) -> float:
