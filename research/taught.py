@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xformer.figures.taught import PATH, Taught
+from xformer.lessons.files import read
 from xformer.parts.learned.ask import FILES, SIDES, WORD, Index, known, plain
 from xformer.parts.lecture.draw import read as lecture
 from xformer.strings import ASSETS, PACKAGE
@@ -98,8 +99,8 @@ def _json(name: str, folder: Path = ASSETS) -> Any:
 def _of_lessons() -> Iterator[str]:
     """The English sentences that lessons open the page with; the doors', too."""
     for path in sorted((ASSETS / "lessons").glob("*.json")):
-        for step in json.loads(path.read_text(encoding="utf-8"))["steps"]:
-            if text := step["address"].get("text"):
+        for step in read(path).steps:
+            if text := step.address.get("text"):
                 yield text
 
 

@@ -482,7 +482,7 @@ def test_an_address_sets_every_control_of_first_principles(page):
         ),
         ({"positions": "learned"}, "it must be one of own, none, shift, base"),
         ({"shift": "-1"}, "from 0 to 1,000"),
-        ({"base": "inf"}, "base is “inf”; it must be a number from 2 to 1e+06"),
+        ({"base": "inf"}, "base is “inf”; it must be a number from 2 to 1000000"),
         ({"shuffle": "yes"}, "one of 0, 1"),
         (
             {"compare": "cross 9 9"},

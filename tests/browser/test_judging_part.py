@@ -42,7 +42,7 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     box = page.get_by_label(say("review"))
     verdict = page.locator(".block.judged .verdict")
     moved = page.locator(".block.moves")
-    stale = page.locator(".block.stale")
+    stale = page.locator(".block.stale .notice")
     words = page.locator(".block.effects .review .word")
     # of the example
     expect(words.first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))

@@ -295,7 +295,7 @@ def test_a_run_rests_while_somebody_is_served():
         ({"layers": None}, "layers is None; choose"),
         ({"peak": {}}, "peak is {}; choose"),
         ({"seed": 0.5}, "seed is 0.5"),
-        ({"steps": float("inf")}, "steps is inf"),
+        ({"steps": float("inf")}, "steps is ∞"),
         ({"pairs": 1_001}, "pairs is 1001"),
         ({"without": "wheels"}, "without is “wheels”; choose one of residual, norm"),
     ],

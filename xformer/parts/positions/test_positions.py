@@ -201,7 +201,7 @@ def test_without_positions_a_sentence_is_a_bag_of_words(running, learned_pairs):
         (Positions("shift", 0.5), "0.5.*whole number"),
         (Positions("shift", math.nan), "nan.*whole number"),
         (Positions("base", 1), "1.*2 to 1,000,000"),
-        (Positions("base", math.inf), "inf.*2 to 1,000,000"),
+        (Positions("base", math.inf), "∞.*2 to 1,000,000"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_refused_in_one_sentence(

@@ -68,7 +68,7 @@ export default function start({element, props, trigger, watch}) {
     const room = inside('.masked').clientWidth - 8;
     const left = 10 + LETTER * Math.max(...names.map(name => cut(name).length));
     const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - left) / count), Math.floor(270 / count)));
-    const named = size >= SIZES.small, inner = size > 5 ? size - 1 : size, parts = [];
+    const named = size > SIZES.small, inner = size > 5 ? size - 1 : size, parts = [];
     names.forEach((name, row) => {
       const y = 2 + row * size, isNow = row === step - 1;
       if (named || isNow) {

@@ -144,14 +144,14 @@ def test_the_player_pauses_when_it_is_out_of_sight(bench, draw):
 
 
 def test_the_names_of_the_mask_do_not_run_together(bench, draw, models, longer):
-    """Where its rows are hardly higher than a name: 12 pixels."""
-    typed = models.default.trace(longer[0], "Ella lee un libro y él canta el pan.")
+    """Where its rows are hardly higher than a name: 13 pixels."""
+    typed = models.default.trace(longer[0], "Ella lee un libro y él canta pan.")
     player = bench.mount("step-player", draw("player", (longer[0], typed)))
     lines = player.locator(".masked svg text").evaluate_all(
         "texts => texts.map(text => text.getBoundingClientRect()).map(({top, bottom}) => [top, bottom])"
     )
     tops = [top for top, _ in lines]
-    assert {below - above for above, below in zip(tops, tops[1:], strict=False)} == {12}
+    assert {below - above for above, below in zip(tops, tops[1:], strict=False)} == {13}
     assert all(
         bottom <= top + 1.5
         for (_, bottom), (top, _) in zip(lines, lines[1:], strict=False)

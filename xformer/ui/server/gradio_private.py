@@ -386,9 +386,7 @@ async def _postprocess(
                 each[i] = gr.skip()
             elif told[i]:
                 shown.asked[i] = asked
-        return await _take_up(
-            blocks, block_fn, each[0] if count == 1 else each, state
-        )
+        return await _take_up(blocks, block_fn, each[0] if count == 1 else each, state)
 
 
 def _asked(event: Any) -> float:
