@@ -36,12 +36,7 @@ from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora
 from xformer.training.loop import Trainer
 from xformer.training.options import TranslationRun
-from xformer.training.tasks import (
-    SmoothedCrossEntropy,
-    TranslationTask,
-    expected_cost,
-    forced,
-)
+from xformer.training.tasks import SmoothedCrossEntropy, TranslationTask, forced
 from xformer.translator import pad
 
 HERE = Path(__file__).parent
@@ -145,8 +140,7 @@ class Keeping(TranslationTask):
     ) -> Tensor:
         if isinstance(batch[0], Linked):
             return self.pattern_loss(model, batch, device)
-        pairs = [one for one in batch if not isinstance(one, corpora.Ranked)]
-        sources, targets = ([one[side] for one in pairs] for side in (0, 1))
+        sources, targets = ([one[side] for one in batch] for side in (0, 1))
         logits, wanted = forced(model, sources, targets, device)
         loss = SmoothedCrossEntropy.apply(
             logits.flatten(0, 1), wanted.flatten(), self.smoothing
@@ -157,12 +151,7 @@ class Keeping(TranslationTask):
             predicted = forced(self.teacher, sources, targets, device)[0]
             predicted = predicted.float().softmax(-1)
         kept = -(predicted * logits.float().log_softmax(-1)).sum(-1)
-        loss = (1 - self.keep) * loss + self.keep * kept[wanted != PAD].sum()
-        if ranked := [one for one in batch if isinstance(one, corpora.Ranked)]:
-            loss = loss + self.risk * self.weight(batch) * expected_cost(
-                model, ranked, device
-            )
-        return loss
+        return (1 - self.keep) * loss + self.keep * kept[wanted != PAD].sum()
 
     def pattern_loss(
         self, model: nn.Module, batch: Sequence[Linked], device: torch.device
@@ -248,13 +237,6 @@ def main() -> None:
     parser.add_argument("--keep", type=float, default=1.0)
     parser.add_argument("--learn", type=float, default=0.5)
     parser.add_argument("--link", type=float, default=1.0)
-    parser.add_argument(
-        "--risk",
-        type=float,
-        default=0.0,
-        help="weight of the expected cost of hypotheses, as `xformer train translation`",
-    )
-    parser.add_argument("--ranked", type=Path, help="the hypotheses: ranked.tsv.xz")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument(
         "--every", type=int, default=4, help="others to one of patterns"
@@ -323,7 +305,6 @@ def main() -> None:
         rng.sample(extra, min(args.extra, len(extra))),
         rng.sample(written, min(50_000, len(written))),
         rng.sample(entries, min(6_000, len(entries))),
-        corpora.read_ranked(args.ranked, start.tokenizer) if args.ranked else (),
         to_copy=[copied.draw(rng) for _ in range(COPIES)],
         options=run,
         seed=args.seed,
@@ -334,7 +315,6 @@ def main() -> None:
         batches,
         (corpora.turned(dev) if args.reverse else dev)[:600],
         0.1,
-        args.risk,
         patterns=read_patterns(HERE / "patterns.tsv.xz", start.tokenizer, args.reverse),
         every=args.every,
         keep=args.keep,
