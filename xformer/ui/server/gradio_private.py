@@ -363,7 +363,8 @@ async def _postprocess(
     One is taken up after the other: it takes a thread for each output, and a small
     answer overtook a large one, which was sent last and stayed. What the small one
     leaves alone the large one still shows: a picture that is drawn is not drawn again.
-    `tells` of a handler's function: of which outputs an answer says something.
+    `tells` of a handler's function: of which outputs an answer says something. `forget`,
+    where it has one: is told what was left out, and how to read a State.
     """
     tells = getattr(block_fn.fn, "tells", None)
     event = _event()
@@ -381,11 +382,16 @@ async def _postprocess(
     async with shown.turn:
         told = tells(predictions)
         each = [predictions] if count == 1 else [*predictions]
+        left_out = []
         for i, before in enumerate(shown.asked):
+            if told[i] and asked < before:
+                left_out.append(block_fn.outputs[i])
             if asked < before:
                 each[i] = gr.skip()
             elif told[i]:
                 shown.asked[i] = asked
+        if left_out and hasattr(block_fn.fn, "forget"):
+            block_fn.fn.forget(left_out, lambda component: state[component._id])
         return await _take_up(blocks, block_fn, each[0] if count == 1 else each, state)
 
 
