@@ -40,3 +40,12 @@ def cells(html):
         ]
         for row in re.findall("<tr>(.*?)</tr>", html)
     ]
+
+
+def rows_below(html):
+    """The texts of a table, row by row, below its row of names."""
+    rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)[1:]
+    return [
+        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in rows
+    ]

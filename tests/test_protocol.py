@@ -25,7 +25,7 @@ TORCH_FREE = (
     "explain.export",
     "explain.principles",
     "parts.attention.roles",
-    "parts.principles.store",
+    "parts.store.records",
     "parts.attribution_methods.methods",
     "parts.positions.draw",
 )

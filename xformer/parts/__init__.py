@@ -57,7 +57,9 @@ TABS: Mapping[str, Tab] = {
             "word_link",
         )
     ),
-    "principles": Tab(("principles", "kernel_regression"), of="attention"),
+    "principles": Tab(
+        ("principles", "additive", "store", "kernel_regression"), of="attention"
+    ),
     "sentiment": Tab(("judging", "reading", "writing"), "review_part", own_field=True),
     "positions": Tab(("positions",)),
     "training": Tab(

@@ -20,7 +20,7 @@ from xformer.ui.tabs import Listener, opened_by
 
 ID = "kernels"
 NAME = "kernel_title"
-WITHIN = "additive"
+WITHIN = "before"
 POWER = Real(-1, *kernels.POWERS, step=0.25)
 
 
@@ -67,6 +67,7 @@ def build(part: Layout) -> None:
             "errors",
             *part.controls,
             problem="problem",
+            ask=part.page.always(part.page.models),
             **fixed,
         )
 

@@ -10,14 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain import principles as explain
-from xformer.explain.principles import HARD, Split, Variance
+from xformer.explain.principles import Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import (
     beta_label,
     lesson,
-    of_model,
     paragraph,
     percent,
     shown,
@@ -34,8 +33,7 @@ from xformer.figures.layout import (
     panels,
 )
 from xformer.figures.templates import fill
-from xformer.parts.principles.store import Records
-from xformer.results import AdditiveWalk, ModelInfo, Walk, decimal
+from xformer.results import Walk, decimal
 from xformer.strings import ENGLISH, Language
 
 # by the mask
@@ -46,20 +44,6 @@ HIDDEN: list[list[object]] = [
 MARKED = 8  # products that are outlined
 MARK = "#dc2626"
 FORMULAS = ALL_FORMULAS["principles"]
-# texts
-ADDITIVE = (
-    "title",
-    "step",
-    "key",
-    "score",
-    "weight",
-    "terms",
-    "rest",
-    "dimension",
-    "mean",
-    "product",
-    "sum",
-)
 
 
 def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
@@ -753,52 +737,3 @@ def initial(
             for name, both in zip(names, zip(*found, strict=True), strict=True)
         ]
     return fill("principles.initial", language, rows=rows, pair=pair)
-
-
-def additive(
-    added: tuple[ModelInfo, AdditiveWalk],
-    additive_step: int,
-    language: Language = ENGLISH,
-) -> dict[str, Any]:
-    """Give additive.js the numbers of additive attention at all steps, of which it
-    shows one, and its texts."""
-    info, walk = added
-    arrays = {
-        name: getattr(walk, name).round(6).tolist()
-        for name in ("q", "k", "w", "scores", "probabilities")
-    }
-    return {
-        **arrays,
-        "step": min(int(additive_step), len(walk.queries)) - 1,
-        "given": shown_all(walk.queries),
-        "predicted": shown_all(walk.predicted),
-        "keys": shown_all(walk.keys),
-        "model": of_model(info, info.name),
-        "texts": {key: language.texts[f"additive_{key}"] for key in ADDITIVE},
-    }
-
-
-def store(
-    records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH
-) -> str:
-    """Tabulate the records of the key–value store with their weights as bars, the
-    largest first: soft retrieval. HTML.
-
-    Above it stands hard retrieval, the one record that the argmax takes.
-
-    cosines: (K,) of the query with each record's key.
-    """
-    weights = explain.softmax(cosines[None], beta)[0]
-    # also the order of the weights, even if these are all equal
-    order = np.argsort(-cosines, kind="stable")
-    return fill(
-        "principles.store",
-        language,
-        beta=beta_label(beta),
-        said="store_hard"
-        if beta == HARD
-        else "store_even"
-        if beta == 0
-        else "store_soft",
-        rows=[(*records[i], float(cosines[i]), float(weights[i])) for i in order],
-    )

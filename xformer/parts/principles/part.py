@@ -1,13 +1,10 @@
 """The First principles tab: equation 1 walked through with the numbers of the real
 model, and changed at will."""
 
-import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from xformer.explain import alignment
 from xformer.explain import principles as explain
@@ -16,30 +13,24 @@ from xformer.figures.attention import Choice, named_by
 from xformer.figures.labels import sentence
 from xformer.figures.locked_word import locked
 from xformer.parts.principles import draw as figures
-from xformer.parts.principles import store as key_values
 from xformer.results import (
     STACKS,
-    AdditiveWalk,
     Follow,
     Head,
-    Message,
-    ModelInfo,
     Trace,
-    UserError,
     Walk,
     WalkHead,
 )
-from xformer.results.questions import Begin, WalkAdditive
-from xformer.serve.protocol import ModelPool, TranslationService
+from xformer.results.questions import Begin
+from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
-from xformer.ui.generations import generation
-from xformer.ui.handlers import LATEST, needs, number_of
+from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, only_own
+from xformer.ui.handlers import needs
 from xformer.ui.heads import head_of, layer_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
-from xformer.ui.tabs import Page, Tab, View, opened_by
+from xformer.ui.tabs import Page, Tab, View
 
 ID = "principles"
 NAME = "first_title_scores"
@@ -52,8 +43,7 @@ FOLDS = (
     ("split", "first_title_split", "variance"),
     ("slice", "first_title_slice", "variance"),
     ("initial", "first_title_initial", "variance"),
-    ("additive", "fold_before"),
-    ("store", "store_title", "additive"),
+    ("before", "fold_before"),
 )
 # The pictures of vectors, by the names of their headings and components.
 STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
@@ -65,13 +55,7 @@ STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *explain.POWERS, step=0.25)
 MOST_PADDING = 4
-RECURRENT = "gru-attention"  # the checkpoint that looks by additive attention
 QUERY = 2  # the query at first: the second piece, which has another to look at
-STORE: dict[str, Any] = json.loads(
-    Path(__file__).with_name("store.json").read_text(encoding="utf-8")
-)
-RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
-STORE_QUERY = Words(STORE["query"])
 
 
 def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
@@ -92,7 +76,7 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 
 def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     """Lay the tab out; called inside it. inside: the modules of other parts, which are
-    folded."""
+    folded: what stood in its place before."""
     language = page.language
     part = Layout(page, ID)
     question(language, ID)
@@ -103,18 +87,12 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         _walk(part, pictures)
     with gr.Column(elem_classes="folds"):
         state = _folds(part, pictures)
-        added = part.inner(page.always(page.models))
-        store = part.inner()
-        others = [part.inner(page.always(page.models)) for _ in inside]
-
-        def sections() -> None:
-            _store(store)
+        others = [part.inner() for _ in inside]
+        with part.folded("before"):
             for module, other in zip(inside, others, strict=True):
                 module.build(other)
-
-        _additive(added, sections)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    for other in (added, store, *others):
+    for other in others:
         part.include(other)
     return Tab(
         part.controls,
@@ -356,53 +334,6 @@ def draw_variance(service: TranslationService, language: Language) -> Any:
     )
 
 
-def _additive(part: Layout, sections: Callable[[], None]) -> None:
-    """Lay out the attention before the transformer's, with the trained numbers of a
-    model of its own. sections: lays out what else stands there."""
-    pictures = part.pictures("additive", cleared={"additive": None})
-    pictures.fact("added", walk_additive)
-    with part.folded("additive", pictures) as fold:
-        gr.HTML(figures.heading("additive", part.language))
-        problem = part.status()
-        picture = pictures.add(
-            "additive",
-            part.canvas(
-                "additive.js",
-                '<div class="drawing"></div>',
-                "first-additive",
-                frame="rows",
-            ),
-            figures.additive,
-            seen="additive_open",
-        )
-        sections()
-    part.hidden("additive_step", Whole(QUERY, 1, 999))
-    picture.choose(
-        **part.listener(
-            lambda service, language, *, event: {
-                "additive_step": number_of(event, "step")
-            },
-            "additive_step",
-        ),
-        **LATEST,
-    )
-    pictures.listen(problem, part.opened.change, part["trace"].change)
-    part.views["additive"] = opened_by(part.controls, fold)
-
-
-@needs(trace="no_trace")
-def walk_additive(service: ModelPool, trace: Trace) -> tuple[ModelInfo, AdditiveWalk]:
-    """Walk through the additive attention of the checkpoint that has one, with the pair
-    that the page looks into."""
-    info = service.default.info if trace.origin is None else trace.origin.info
-    if RECURRENT not in service.translating(info.source, info.target):
-        raise UserError(Message.of("additive_missing", name=RECURRENT))
-    with generation(service, RECURRENT) as model:
-        return model.info, model.ask(
-            WalkAdditive(trace.text, sentence(trace.predicted))
-        )
-
-
 def follow(
     service: TranslationService,
     language: Language,
@@ -482,91 +413,3 @@ def asked(walk: Walk, query: int | None) -> int:
         if query is not None and query <= len(walk.queries)
         else min(1, len(walk.queries) - 1)
     )
-
-
-def _store(part: Layout) -> None:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between
-    retrieving one and blending all."""
-    say = part.say
-    with part.folded("store") as fold:
-        part.note("store_text")
-        part["records"] = part.controls.add(
-            "records",
-            RECORDS,
-            gr.Textbox,
-            label=say("store_records"),
-            lines=6,
-            max_lines=14,
-            info=say("store_records_info", limit=key_values.MOST_RECORDS),
-        )
-        with gr.Row(elem_classes="ask"):
-            query = part.control(
-                "store_query", STORE_QUERY, gr.Textbox, lines=1, scale=8
-            )
-            button = gr.Button(
-                say("store_run"), variant="primary", scale=1, min_width=120
-            )
-        part.status()
-        power = part.control(
-            "store_power", POWER, gr.Slider, "first_power", "store_power_info"
-        )
-        part["table"] = gr.HTML(elem_classes="tables store", min_height=120)
-        part["matches"] = gr.State()
-    gr.on(
-        [part.opened.change, button.click, query.submit],
-        **part.listener(look_up, "matches", problem="problem", only_here=True),
-        **LATEST,
-    )
-    gr.on(
-        [part["matches"].change, power.input],
-        **part.listener(retrieve, "table", ask=part.page.always(None)),
-        **LATEST,
-    )
-    part.views["store"] = opened_by(part.controls, fold)
-
-
-def look_up(
-    service: TranslationService, language: Language, *, records: str, store_query: str
-) -> dict[str, Any]:
-    """Compare the query with the title of every record."""
-    read = key_values.read(records or "")
-    try:
-        vectors = service.embed([title for title, _ in read] + [store_query or ""])
-    except UserError:
-        for title, _ in read:
-            _check_title(service, records, title)
-        raise
-    return {"matches": (read, key_values.likeness(vectors[:-1], vectors[-1]))}
-
-
-def _check_title(service: TranslationService, records: str, title: str) -> None:
-    """Raise UserError, which names the line, where the model can read nothing of a
-    title."""
-    try:
-        service.embed([title])
-    except UserError as error:
-        if isinstance(error.message, Message) and error.message.key in (
-            "error_empty",
-            "error_unknown",
-        ):
-            number = key_values.line_of(records, title)
-            raise UserError(
-                Message.of("store_error_title", number=number, title=title[:40])
-            ) from error
-        raise
-
-
-def retrieve(
-    _: None,
-    language: Language,
-    *,
-    matches: tuple[key_values.Records, np.ndarray] | None,
-    store_power: float,
-) -> dict[str, str]:
-    """Show the records that were compared with the query, blended at a temperature;
-    nothing before a comparison."""
-    if matches is None:
-        return {}
-    records, cosines = matches
-    beta = explain.at_power(key_values.BETA, float(store_power))
-    return {"table": figures.store(records, cosines, beta, language)}

@@ -10,24 +10,19 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 
+from tests.made import rows_below
 from tests.pages import laid_out, shown
-from tests.test_fuzz import ANY, answered, few
 from xformer import results
 from xformer.explain import passes
 from xformer.explain import principles as walkthrough
-from xformer.figures.labels import sentence as figures_sentence
 from xformer.model import Record, Trace, Transformer
 from xformer.parts.principles import draw as figures
 from xformer.parts.principles import part as tab
-from xformer.parts.principles import store
 from xformer.pieces import BOS, EOS
 from xformer.results import Begin, Head, UserError, Walk, WalkHead
-from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
-from xformer.ui.handlers import Ask
 
 LOG2 = math.log(2)
 
@@ -546,177 +541,6 @@ def test_another_stack_has_its_own_mask_which_may_be_lifted(
     assert "None · β = 0.354" in title(lifted["map"])
 
 
-# The trained additive attention
-
-
-def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(
-    generations, learned_pairs
-):
-    pictures = laid_out(generations).pictures["additive"]
-    trace = generations.default.explain(learned_pairs[1][0])
-    drawn = shown(
-        pictures, generations, trace=trace, additive_open=True, additive_step=99
-    )["additive"]
-    with generations.lease("gru-attention") as model:
-        wanted = model.trace(trace.text, figures_sentence(trace.predicted))
-        info = model.info
-    np.testing.assert_allclose(drawn["probabilities"], wanted.cross[0, 0], atol=1e-5)
-    assert drawn["step"] == len(wanted.predicted) - 1, (
-        "the last, as there is no step 99"
-    )
-    assert (
-        drawn["keys"][-1] == "</s>"
-        and info.identity in drawn["model"]
-        and len(drawn["q"][0]) == info.d_model
-    )
-    hidden = np.tanh(np.array(drawn["q"])[:, None] + np.array(drawn["k"]))
-    np.testing.assert_allclose(
-        walkthrough.softmax(hidden @ np.array(drawn["w"])),
-        wanted.cross[0, 0],
-        atol=1e-4,
-    )
-
-
-def test_where_the_checkpoint_is_not_there_one_sentence_says_so(
-    page, running, learned_pairs
-):
-    pictures = page.pictures["additive"]
-    trace = running.explain(learned_pairs[1][0])
-    with pytest.raises(
-        UserError,
-        match="is that of the checkpoint gru-attention, which this page does not have",
-    ):
-        tab.walk_additive(Models(running), trace)
-    assert (
-        shown(pictures, Models(running), trace=trace, additive_open=True)["additive"]
-        is None
-    )
-
-
-# The key-value store
-
-
-def test_records_are_read_line_by_line():
-    assert store.read("A: one\n\n  B : two: three \n") == (
-        ("A", "one"),
-        ("B", "two: three"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ("A: one\nno colon", "Line 2, “no colon”, is no record"),
-        ("A: one\n: two", "Line 2"),
-        ("A: one", "There are 1"),
-        ("", "There are 0 records; the store holds 2 to 12"),
-        ("A: b\n" * 13, "There are 13"),
-        ("A: b\nB: " + "x" * 300, "Line 2 has 303 characters; at most 200"),
-    ],
-)
-def test_records_that_cannot_be_read_are_named(lines, said):
-    with pytest.raises(UserError, match=said):
-        store.read(lines)
-
-
-def test_likeness_is_the_cosine_from_the_mean_of_the_keys():
-    keys = np.array([[11.0, 10], [9, 10], [10, 11], [10, 9]])
-    np.testing.assert_allclose(
-        store.likeness(keys, np.array([13.0, 10])), [1, -1, 0, 0], atol=1e-9
-    )
-
-
-def test_a_vector_of_a_text_is_the_mean_of_the_encoders_output(running, learned_pairs):
-    first = learned_pairs[0][0]
-    second = learned_pairs[3][0]
-    # of different lengths: padding counts for nothing
-    together = running.embed([first, second])
-    np.testing.assert_allclose(together[0], running.embed([first])[0], atol=1e-5)
-    assert together.shape == (2, running.info.d_model)
-    with pytest.raises(UserError, match="nothing to translate"):
-        running.embed([first, " "])
-
-
-@pytest.mark.parametrize("title", ["▁", "\u200b", "你好"])
-def test_a_title_of_which_nothing_can_be_read_is_named_by_its_line(running, title):
-    records = f"The cat: one\n\nThe dog: two\n{title}: three"
-    said = Ask.always(running, ENGLISH).answer(
-        tab.look_up, records=records, store_query="A cat."
-    )["problem"]
-    assert (
-        f"Line 4: the model can read nothing of the title “{title}”; write English words."
-        in said
-    )
-    said = Ask.always(running, ENGLISH).answer(
-        tab.look_up, records="The cat: one\nThe dog: two", store_query=title
-    )
-    assert "Line" not in said["problem"] and said["problem"]
-
-
-def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
-    ask = Ask.always(running, ENGLISH)
-    records = "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands"
-    matches = ask.answer(tab.look_up, records=records, store_query="The cat")["matches"]
-    soft, hard = (
-        ask.answer(tab.retrieve, matches=matches, store_power=power)["table"]
-        for power in (0, 6)
-    )
-    assert "The softmax blends; the largest share" in soft and len(cells(soft)) == 3
-    assert (
-        cells(soft)[0][0] == "The cat"
-        and '<p class="large" lang="en">it &lt;b&gt;purrs</p>' in soft
-    )
-    assert "The argmax retrieves one record, “The cat”, with weight 100 %" in hard
-
-
-def test_before_a_query_nothing_is_shown_and_a_bad_record_is_named(running):
-    ask = Ask.always(running, ENGLISH)
-    assert "table" not in ask.answer(tab.retrieve, matches=None, store_power=0)
-    said = ask.answer(tab.look_up, records="no colon here", store_query="The cat")
-    assert (
-        "Line 1, “no colon here”, is no record" in said["problem"]
-        and "matches" not in said
-    )
-
-
-def test_the_store_retrieves_one_record_or_blends_them():
-    records = (("K<1>", "one"), ("K2", "two & a half"))
-    cosines = np.array([0.0, LOG2])
-    soft = figures.store(records, cosines, 1.0)
-    assert (
-        "0.333" in soft
-        and "0.667" in soft
-        and "the largest share, 66.7 %, is that of “K2”" in soft
-    )
-    hard = figures.store(records, cosines, walkthrough.HARD)
-    assert (
-        "The argmax retrieves one record, “K2”, with weight 100 %" in hard
-        and "--share:0.000" in hard
-    )
-    assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
-    assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
-
-
-@pytest.mark.parametrize("beta", [0.0, 1.0, walkthrough.HARD])
-def test_soft_retrieval_is_in_order_and_hard_retrieval_is_its_first(beta):
-    records = (("A", "a"), ("B", "b"), ("C", "c"))
-    cosines = np.array([0.1, 0.9, 0.4])
-    html = figures.store(records, cosines, beta)
-    assert [row[0] for row in cells(html)] == ["B", "C", "A"]
-    assert (
-        "Hard retrieval, the argmax: “B”" in html
-        and '<p class="large" lang="en">b</p>' in html
-    )
-
-
-def test_the_recipes_that_ship_are_records_and_the_query_asks_for_one_of_two():
-    titles = [title for title, _ in store.read(tab.RECORDS.default)]
-    assert (
-        2 <= len(titles) <= store.MOST_RECORDS and tab.STORE_QUERY.default == "lasagne"
-    )
-    assert sum("asagne" in title for title in titles) == 2
-
-
 # The pictures
 
 
@@ -773,21 +597,11 @@ def test_no_more_products_are_outlined_than_are_told(walk):
         )
 
 
-def cells(html):
-    """The numbers of a table of scores as they are written, row by row without the row
-    of names."""
-    rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)[1:]
-    return [
-        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
-        for row in rows
-    ]
-
-
 def test_the_scores_are_told_step_by_step_with_their_numbers():
     walk = hand_walk()
     html = figures.scores(walk, 0, "scaled", 0, "padding")
     first, second = (f"{share:.2f}" for share in walk.probabilities[0][:2])
-    assert cells(html) == [
+    assert rows_below(html) == [
         ["x&amp;y", "2.0", "1.4", "1.4", first, first],
         ["&lt;/s&gt;", "0.0", "0.0", "0.0", second, second],
         ["&lt;pad&gt;", "5.0", "3.5", "−∞", "0.00", "0.00"],
@@ -815,12 +629,14 @@ def test_the_scores_are_told_step_by_step_with_their_numbers():
 def test_the_last_column_shows_what_the_switches_do_beside_what_the_model_does():
     walk = hand_walk()
     html = figures.scores(walk, 0, "scaled", 6, "padding")
-    assert "Scaled dot product · β → ∞" in html and [row[5] for row in cells(html)] == [
+    assert "Scaled dot product · β → ∞" in html and [
+        row[5] for row in rows_below(html)
+    ] == [
         "1.00",
         "0.00",
         "0.00",
     ]
-    assert [row[4] for row in cells(html)] == [
+    assert [row[4] for row in rows_below(html)] == [
         f"{share:.2f}" for share in walk.probabilities[0]
     ]
     assert f"--share:1.0000; --model:{walk.probabilities[0, 0]:.4f}" in html
@@ -987,10 +803,3 @@ def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned
         length - 0.5,
         2 * length - 0.5,
     )
-
-
-@pytest.mark.full
-@few
-@given(ANY)
-def test_any_list_is_looked_up_in_or_refused_in_a_sentence(lines):
-    answered(store.read, lines)

@@ -1,4 +1,4 @@
-"""Additive attention step by step: xformer/parts/principles/additive.js on the numbers
+"""Additive attention step by step: xformer/parts/additive/additive.js on the numbers
 of a trained model."""
 
 import csv
