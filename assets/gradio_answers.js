@@ -60,6 +60,20 @@ let written = null;
 
 window.addEventListener('input', ({target}) => { written = target.value; }, true);
 
+const begun = new Set();  // by their ids, listeners that ask when the moment is over in which something has changed
+
+// Whether a listener need not ask for one more change: it asks at the end of the moment, for all of that moment, which
+// an address makes of several controls and of the part that it opens; or, where it was asked meanwhile, in `queue`,
+// after the answer in `submissions`.
+async function joins(id, submissions, queue) {
+  if (begun.has(id)) return true;
+  begun.add(id);
+  await new Promise(done => setTimeout(done));
+  begun.delete(id);
+  if (submissions.has(id)) queue.add(id);
+  return submissions.has(id);
+}
+
 // Lets answers through as this page needs them. client: asks the server by `submit`; dispatch: what components tell
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
@@ -84,6 +98,7 @@ export function attend(client, dispatch, dependencies) {
     return [];
   }
 
+  client.joins = joins;
   const submit = client.submit.bind(client);
 
   client.submit = (id, data, event, trigger, all, headers) => {

@@ -111,6 +111,8 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
         and text.count("await this.#m(e.id,e),this.#p(e)") == 1
     )
     assert listeners.startswith("Blocks") and len(alone) - len(event) == len(
+        "if(r.trigger_modes===`always_last`&&r.functions.backend&&"
+        "await this.client.joins(r.id,this.submissions,this.queue))continue;"
         "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}&&"
     ) - len("e,")
     assert client.startswith("index") and len(copies) - len(shares) == len(

@@ -378,21 +378,6 @@ def test_what_a_later_answer_leaves_alone_an_earlier_one_still_shows():
     assert run(ask()) == ([gr.skip(), "picture"], "three:later")
 
 
-def test_a_handler_is_told_which_outputs_of_its_answer_were_left_out():
-    left = []
-
-    async def ask():
-        queue = Queue()
-        queue.listener.fn.forget = lambda outputs, read: left.append(
-            [outputs == [queue.two, queue.three], read(queue.three)]
-        )
-        first = queue.ask(1, "former")
-        newer = queue.ask(2, "newer")
-        return [await one() for one in (newer, first)]
-
-    assert run(ask()) == ["newer", gr.skip()] and left == [[True, "newer"]]
-
-
 def test_an_answer_is_taken_up_before_a_later_one_that_is_sooner_ready(monkeypatch):
     """Gradio takes a thread for each output, and more time for a large one."""
 

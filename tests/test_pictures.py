@@ -114,14 +114,6 @@ def test_only_what_depends_on_a_change_is_drawn_and_a_fact_is_asked_once(declare
     assert asked.times == [3, 2]
 
 
-def test_a_picture_that_did_not_come_on_the_page_is_drawn_again(declared):
-    """A later answer, asked for before there was a translation, kept it away."""
-    pictures, draw, _ = declared(two)
-    draw()
-    pictures.forget([pictures.pictures["sum"].component], lambda state: draw.made)
-    assert draw() == {"problem": "", "sum": 18}
-
-
 def test_pictures_are_in_the_language_of_their_page(declared):
     _, draw, _ = declared(two)
     assert draw(SPANISH)["painted"] == "red 9 es"

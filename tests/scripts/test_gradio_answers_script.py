@@ -278,6 +278,59 @@ def test_a_step_of_an_answer_leaves_the_step_before_as_it_was(bench):
     ) == [[after[0], None], after]
 
 
+# What answers events in Gradio's script, with the names of what it uses, and its own.
+ANSWERING = re.compile(
+    r"var \w=/\^'[^;]*?Symbol\(`NOVALUE`\).*?(\w+)=class\{dependencies_by_fn.*?loading_stati=new (\w+);.*?"
+    r"(\w+)\(\)\.then\(\(\)=>this\.update_loading.*?(?=var \w=`gradio:)",
+    re.DOTALL,
+)
+# Sets three controls that a listener listens to, in one moment; then one of them twice,
+# while that is answered. -> by what values the listener asked.
+IN_ONE_MOMENT = """async ([code, name, status, tick]) => {
+    const loading = 'class { current = {}; show_progress = {}; register() {} update() {} }';
+    const Answering = Function(`const ${status} = ${loading}, ${tick} = async () => {}; ${code}; return ${name}`)();
+    const held = {10: {}, 11: {}, 12: {}}, nothing = () => {};
+    const listener = {id: 1, api_name: 'draw', backend_fn: true, connection: 'sse', trigger_mode: 'always_last',
+        targets: [[10, 'change'], [11, 'change'], [12, 'change']], inputs: [10, 11, 12], outputs: [], cancels: []};
+    const page = new Answering([listener], client, nothing, async id => held[id], nothing, nothing, nothing, nothing);
+    const quiet = () => new Promise(done => setTimeout(done, 50));
+    const change = async (id, value) => {
+        held[id].value = value;
+        page.dispatch({type: 'event', event_name: 'change', target_id: id, event_data: null});
+        await null;  // components tell it one after the other
+    };
+    for (const id of [10, 11, 12]) await change(id, 'set');
+    await quiet();
+    for (const value of ['more', 'most']) await change(10, value);
+    waiting[0](null);
+    await quiet();
+    return sent.map(([, data]) => data.join(' '));
+}"""
+
+
+def asked_in_one_moment(bench, script):
+    """By what values a listener asks, with a script of Gradio that answers events."""
+    found = ANSWERING.search(script)
+    return bench.evaluate(IN_ONE_MOMENT, [found[0], *found.group(1, 2, 3)])
+
+
+def test_a_listener_asks_once_for_all_that_changes_in_a_moment(bench):
+    """As an address sets several controls, and opens the part that they stand in."""
+    ((_, script),) = [
+        one
+        for one in gradio_private.quick_scripts(".").items()
+        if one[0].startswith("Blocks")
+    ]
+    assert asked_in_one_moment(bench, script) == ["set set set", "most set set"]
+
+
+def test_gradios_own_script_asks_for_each_change_of_a_moment(bench):
+    """Which is why that waits for the end of the moment."""
+    (path,) = gradio_private.SCRIPTS.glob("Blocks-*.js")
+    asked = asked_in_one_moment(bench, path.read_text(encoding="utf-8"))
+    assert len(asked) > 2
+
+
 # Gradio's methods that read what a component holds, and that set anew what has come
 # into sight, with the names of what they use.
 READ = re.compile(

@@ -282,24 +282,13 @@ class Pictures:
         }
         ticks = {TICK: self.tick} if self.ticks and not late else {}
         followed = {name: self._component(name) for name in self.followed}
-        listener = self.ask(
+        return self.ask(
             drawing,
             {**wanted, **inputs, "made": self.made},
             {**followed, **outputs, **shown, **ticks},
             problem,
             only_in=self.tab,
         )
-        listener["fn"].forget = self.forget
-        return listener
-
-    def forget(self, left_out: Sequence[Any], read: Callable[[Any], Any]) -> None:
-        """Note that the pictures in these components did not come on the page, as a
-        later answer had: what is asked for next draws them. read: gives what a State
-        holds."""
-        made = read(self.made)
-        for name, one in self.pictures.items():
-            if any(one.component is component for component in left_out):
-                made.pop(name, None)
 
     def draw(
         self,

@@ -98,9 +98,11 @@ JOINED = "xformer.joined"
 #   opened with its tab was shut again, in three of three tries; and that what comes
 #   later is made ready as what comes first is, or all that is folded in it were drawn,
 #   and nothing in it would know which events are listened to;
-# - in what answers events, that a listener that waited runs alone: all listeners of its
-#   event ran, and where two of them waited, each had the other wait again, for ever
-#   (docs/upstream/event_data.md);
+# - in what answers events, that a listener asks once for all that changes in a moment: an
+#   address that sets three controls and opens their part had it ask five times within
+#   three milliseconds, as each found that nothing was asked yet; and that a listener
+#   that waited runs alone: all listeners of its event ran, and where two of them waited,
+#   each had the other wait again, for ever (docs/upstream/event_data.md);
 # - in the client, that what a step of an answer changes is changed in a copy: on a busy
 #   machine the step before, which nobody had looked at yet, lost what only it set, in 3
 #   of 10 tries at a load of 10;
@@ -155,6 +157,13 @@ REPLACED = {
         ),
     ),
     "Blocks": (
+        (
+            re.compile(
+                r"(===`defer`\)\{this\.queue\.add\((\w)\.id\);continue\})(?=\2\.functions\.backend)"
+            ),
+            r"\1if(\2.trigger_modes===`always_last`&&\2.functions.backend"
+            r"&&await this.client.joins(\2.id,this.submissions,this.queue))continue;",
+        ),
         (
             re.compile(
                 r"(this\.queue\.has\((\w)\.id\)&&\(this\.queue\.delete\(\2\.id\),this\.dispatch\()(\w)(\)\)\}\}catch)"
@@ -363,8 +372,7 @@ async def _postprocess(
     One is taken up after the other: it takes a thread for each output, and a small
     answer overtook a large one, which was sent last and stayed. What the small one
     leaves alone the large one still shows: a picture that is drawn is not drawn again.
-    `tells` of a handler's function: of which outputs an answer says something. `forget`,
-    where it has one: is told what was left out, and how to read a State.
+    `tells` of a handler's function: of which outputs an answer says something.
     """
     tells = getattr(block_fn.fn, "tells", None)
     event = _event()
@@ -382,16 +390,11 @@ async def _postprocess(
     async with shown.turn:
         told = tells(predictions)
         each = [predictions] if count == 1 else [*predictions]
-        left_out = []
         for i, before in enumerate(shown.asked):
-            if told[i] and asked < before:
-                left_out.append(block_fn.outputs[i])
             if asked < before:
                 each[i] = gr.skip()
             elif told[i]:
                 shown.asked[i] = asked
-        if left_out and hasattr(block_fn.fn, "forget"):
-            block_fn.fn.forget(left_out, lambda component: state[component._id])
         return await _take_up(blocks, block_fn, each[0] if count == 1 else each, state)
 
 
