@@ -9,7 +9,7 @@ const QUESTION = /^\d+\. /, QUOTED = /^[>\s]+/;
 // Reads summaries as they are copied, one below the other. marks: what their lines begin with. → {summaries: by each
 // its title and its questions, each {ask, first, last}, bad: the lines that belong to no question}.
 export function readSummaries(text, marks) {
-  const summaries = [], bad = [], titled = line => marks.summary.some(mark => line.endsWith(` ${mark}`));
+  const summaries = [], bad = [];
   const after = (kind, line) => {
     const mark = marks[kind].find(one => line.startsWith(one.trim()));
     return mark === undefined ? null : line.slice(mark.trim().length).trim();
@@ -17,8 +17,8 @@ export function readSummaries(text, marks) {
   let questions = null, question = null;
   for (const line of text.split('\n').map(one => one.replace(QUOTED, '').trim()).filter(Boolean)) {
     const first = after('first', line), last = after('answer', line);
-    if (titled(line)) {
-      const mark = marks.summary.find(one => line.endsWith(` ${one}`));
+    const mark = marks.summary.find(one => line.endsWith(` ${one}`));
+    if (mark) {
       questions = [];
       question = null;
       summaries.push({title: line.slice(0, -mark.length).trim(), questions});
