@@ -180,7 +180,8 @@ export function percent(p) {
   return value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
 }
 
-// Writes a number with so many digits that count, as decimal in xformer/results/messages.py does: 0.00001, 1.9 · 10⁻⁷.
+// Writes a number with a given count of significant digits, as people do: 0.00001, 130, 1.9 · 10⁻⁷. `decimal` of
+// xformer/results/messages.py does the same.
 const RAISED = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
 export function decimal(value, digits = 3) {
   const shown = Number(value.toPrecision(digits));

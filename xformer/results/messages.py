@@ -19,8 +19,8 @@ PLAIN = 1e-5  # numbers that are smaller are written with a power of ten
 
 
 def decimal(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count as a person would: 0.00001, 130,
-    1.9 · 10⁻⁷. `decimal` of assets/shared.js does the same."""
+    """Write a number with a given count of significant digits, as people do: 0.00001,
+    130, 1.9 · 10⁻⁷. `decimal` of assets/shared.js does the same."""
     if not math.isfinite(value):
         return str(value).replace("inf", "∞")
     shown = float(f"{value:.{digits}g}")
