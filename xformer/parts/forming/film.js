@@ -3,7 +3,7 @@
 // state.shownFrame, which the address keeps. It plays once when it comes into sight, but where motion is unwelcome.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {bytes, colourTable, escapeHtml, fill, label, paintMap, percent} from '../../../assets/shared.js';
+import {bytes, colourTable, escapeHtml, label, paintMap, percent} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 import {transport} from '../../../assets/transport.js';
 
@@ -21,8 +21,6 @@ const cut = text => text.length > LONGEST ? text.slice(0, LONGEST - 1) + '…' :
 export default function start({element, props, trigger, watch}) {
   let film = null, at = 1, room = 0, cell = CELL.most;
   const canvas = document.createElement('canvas');
-  const inside = selector => element.querySelector(selector);
-  const say = (key, values = {}) => fill(film.texts[OWN[key] ?? key], values);
   const shown = () => film.frames[at - 1];
   const named = ({step, done}) => say('film_when', {step: step.toLocaleString(document.documentElement.lang),
                                                   percent: done ? percent(done) : '0 %'});
@@ -30,14 +28,12 @@ export default function start({element, props, trigger, watch}) {
     state.shownFrame = at;
     trigger('choose');
   }
-  const controls = transport(element, {
-    pause: PAUSE, count: () => film?.frames.length ?? 0, step: () => at, go, show, tell, say});
+  const {inside, say, ...controls} = transport({element, props}, {
+    pause: PAUSE, steps: 'frames', step: () => at, go, show, tell, texts: OWN});
 
   function receive() {
-    controls.halt();
-    film = props.value;
-    element.dataset.empty = !film;
-    if (!film || !inside('.drawing')) return;
+    film = controls.take();
+    if (!film) return;
     const last = film.frames.length, isWhole = film.moment >= last;
     at = isWhole ? last : Math.max(1, film.moment);
     layDown();

@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {SIZES, escapeHtml, fill, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
+import {SIZES, escapeHtml, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
 import {transport} from '../../../assets/transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -12,17 +12,13 @@ const cut = text => text.length > 12 ? text.slice(0, 11) + '…' : text;
 export default function start({element, props, trigger, watch}) {
   let play = null;  // the last value
   let step = 1;
-  const inside = selector => element.querySelector(selector);
-  const say = (key, values = {}) => fill(play.texts[key], values);
   const tell = () => trigger('choose', {step});
-  const controls = transport(element, {
-    pause: PAUSE, count: () => play?.steps.length ?? 0, step: () => step, go, show, tell, say});
+  const {inside, say, ...controls} = transport({element, props}, {
+    pause: PAUSE, steps: 'steps', step: () => step, go, show, tell});
 
   function receive() {
-    controls.halt();
-    play = props.value;
-    element.dataset.empty = !play;
-    if (!play || !inside('.drawing')) return;
+    play = controls.take();
+    if (!play) return;
     step = play.step;
     layOut();
     show();

@@ -41,6 +41,13 @@ def mount(bench, picture):
     return put
 
 
+def test_a_picture_that_is_taken_away_comes_again(mount, picture):
+    drawn = mount()
+    for value, empty in (("", "true"), ("", "true"), (picture, "false")):
+        drawn.show(value)
+        expect(drawn.element).to_have_attribute("data-empty", empty)
+
+
 def test_keys_go_from_piece_to_piece_and_step_to_step_and_lock(bench, mount):
     drawn = mount()
     page = bench.page

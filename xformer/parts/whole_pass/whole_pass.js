@@ -3,7 +3,7 @@
 // and a layer opens: all of which trigger 'choose', for state.shownPass.
 import {lockText, onLock, placeLock, setLock, writeLock} from '../../../assets/lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, percent, redraw, tongue} from '../../../assets/shared.js';
+import {escapeHtml, percent, redraw, tongue} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 import {transport} from '../../../assets/transport.js';
 import {
@@ -24,16 +24,14 @@ export default function start({element, props, trigger, watch}) {
   let block = null;  // the layer that is or shall be open; null as the page begins
   let panel = null, come = '';  // what shows a layer, and which
   let isAsked = false, isOfNumbers = false;  // whether a person waits for it, and for its numbers
-  const inside = selector => element.querySelector(selector);
   const column = () => element.closest('.whole');
-  const say = (key, values = {}) => fill(pass.texts[key], values);
   function tell() {
     state.shownPass = [step, block ?? ''];
     trigger('choose');
   }
 
-  const controls = transport(element, {
-    pause: PAUSE, count: () => pass?.steps.length ?? 0, step: () => step, go, show, tell, say, halted: () => {
+  const {inside, say, ...controls} = transport({element, props}, {
+    pause: PAUSE, steps: 'steps', step: () => step, go, show, tell, halted: () => {
       cancelAnimationFrame(frame);
       amount = 1;
     }});
@@ -46,11 +44,9 @@ export default function start({element, props, trigger, watch}) {
   const shown = () => ({step, from, amount, mark: mark(), block, paper});
 
   function receive() {
-    controls.halt();
-    const before = pass?.pair.join('\n');
-    pass = props.value ? readPass(props.value) : null;
-    element.dataset.empty = !pass;
-    if (!pass || !inside('.drawing')) return;
+    const before = pass?.pair.join('\n'), value = controls.take();
+    pass = value && readPass(value);
+    if (!pass) return;
     if (before !== pass.pair.join('\n')) step = pass.step;
     from = step = Math.min(step, pass.steps.length);
     amount = 1;
