@@ -3,6 +3,7 @@ often, and what is said."""
 
 import logging
 import threading
+from inspect import signature
 from types import SimpleNamespace
 
 import gradio as gr
@@ -296,6 +297,20 @@ def test_a_picture_and_a_fact_are_told_what_they_were_made_from(declared):
     _, draw, _ = declared(declare)
     assert draw()["sum"] == 3 and draw(number=4)["sum"] == 7
     assert draw(number=4, colour="blue") == {"problem": ""}, "it is left as it is"
+
+
+def test_a_fact_says_how_far_it_is_and_that_is_no_input(declared):
+    told = []
+
+    def declare(pictures, controls):
+        pictures.fact("slow", lambda square, progress: progress((1, len(square))))
+        pictures.add("bar", gr.HTML(), lambda slow: "drawn")
+
+    pictures, draw, _ = declared(declare)
+    assert draw(progress=told.append) == {"problem": "", "bar": "drawn"}
+    assert draw(progress=print) == {"problem": ""} and told == [(1, 2)]
+    assert "progress" in signature(pictures.listener()["fn"]).parameters
+    assert "progress" not in signature(pictures.listener(late=True)["fn"]).parameters
 
 
 def test_nothing_is_kept_of_a_pass_that_is_no_more_on_the_page(

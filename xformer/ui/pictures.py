@@ -131,7 +131,8 @@ class Pictures:
 
     def fact(self, name: str, make: Function) -> None:
         """Declare what is made once an input. make: may take `before`, the inputs it
-        was made from last and, under `name`, what came out; empty the first time."""
+        was made from last and, under `name`, what came out; empty the first time; and
+        `progress`, which is told (done, of)."""
         self._name(name)
         self.facts[name] = make
 
@@ -241,20 +242,10 @@ class Pictures:
         """
         inputs = dict(inputs or {})
         outputs = dict(outputs or {})
-        special = (
-            []
-            if action is None
-            else [
-                one
-                for one in (*ANNOTATED, *DEFAULTS)
-                if one in signature(action).parameters
-            ]
-        )
         functions = [*self._functions(late), *([] if action is None else [action])]
-        wanted = {
-            name: self._component(name)
-            for name in self._base(functions, {*inputs, *special})
-        }
+        taken = self._base(functions, inputs)
+        special = [one for one in (*ANNOTATED, *DEFAULTS) if one in taken]
+        wanted = {name: self._component(name) for name in taken if name not in special}
 
         def drawing(
             service: Any, language: Language, made: dict[str, Made], **values: Any
@@ -494,7 +485,7 @@ class _Now:
             if name == "service"
             else self[name]
             for name in self.pictures.takes(function)
-            if name not in ("language", "before")
+            if name not in ("language", "before", *DEFAULTS)
         }
 
     def call(self, function: Function, name: str, inputs: Mapping[str, Any]) -> Any:
@@ -512,6 +503,7 @@ class _Now:
             "service": self.service,
             "language": self.language,
             "before": before,
+            "progress": self.values.get("progress", DEFAULTS["progress"]),
         }
         require(function, given)
         return function(**{one: given[one] for one in self.pictures.takes(function)})

@@ -30,7 +30,7 @@ def build(part: Layout) -> None:
     pictures.follow(follow, "mean_word")
     pictures.fact("beside", beside)
     pictures.fact("asked", asked)
-    pictures.fact("mapped", lambda service, asked: service.ask(asked))
+    pictures.fact("mapped", read)
     part.look("mean_look")
     field = part.control(
         "mean_beside",
@@ -62,7 +62,7 @@ def build(part: Layout) -> None:
         field.submit,
         *(one.change for one in chosen),
     ]
-    gr.on(events, **pictures.listener(problem, read), **LATEST)
+    gr.on(events, **pictures.listener(problem), **LATEST)
 
 
 def _beside_example(service: TranslationService, _: Any) -> Words:
@@ -125,17 +125,10 @@ def asked(
     )
 
 
-def read(
-    service: TranslationService,
-    language: Language,
-    *,
-    asked: MapMeanings,
-    progress: Any,
-) -> dict[str, Any]:
+def read(service: TranslationService, asked: MapMeanings, progress: Any) -> MeaningMap:
     """Have the model read the sentences of the map, where it has not, and show how far
     it is."""
-    service.ask(asked, lambda done, of: progress((done, of)))
-    return {}
+    return service.ask(asked, lambda done, of: progress((done, of)))
 
 
 def draw(
