@@ -32,7 +32,7 @@ from xformer.strings import Language
 from xformer.ui.components import TRANSPORT, figure, script, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
 from xformer.ui.generations import generation, kept_moment
-from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused
+from xformer.ui.handlers import LATEST, QUIET, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener
 
@@ -63,19 +63,20 @@ Kept = tuple[Moments, str, Moment | None]
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.status()
+    pictures = part.pictures("film", cleared={"film": None})
+    problem = part.status()
     part.look("form_look")
-    part["shown"] = gr.State()
-    part["film"] = part.canvas("film.js", TRANSPORT, "forming-film", frame="chart")
+    film = pictures.add(
+        "film",
+        part.canvas("film.js", TRANSPORT, "forming-film", frame="chart"),
+        watch,
+    )
     # the frame at which an address opens; the last, at which a film ends, plays it
     frame = part.hidden("film_moment", Whole(MOMENTS, 1, MOST_MOMENTS))
-    part["film"].choose(
+    film.choose(
         None, None, frame, js=script("shownFrame"), trigger_mode="multiple", **QUIET
     )
-    part.opened.change(
-        **part.listener(watch, "film", "shown", problem="problem", only_here=True),
-        **LATEST,
-    )
+    pictures.listen(problem, part.opened.change, how=LATEST)
     with part.folded("moments") as fold:
         _build_recorded(part, fold)
 
@@ -138,31 +139,25 @@ def _build_recorded(part: Layout, fold: gr.Accordion) -> None:
     part["grid"].choose(**listener(choose))
 
 
-@refused(film=None, shown=None)
 @needs(translation="no_trace")
 def watch(
     service: TranslationService,
     language: Language,
-    *,
-    part: str,
     translation: Translation,
-    shown: Translation | None,
     film_moment: int,
+    before: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Play the page's pair in the model of the film, once a translation, where it is
-    seen. Raises UserError for other languages than that model's."""
-    if part != ID or shown is translation:
-        return {}
+    """Play the page's pair in the model of the film, once a translation. Raises
+    UserError for other languages than that model's."""
+    if before.get("translation") is translation:
+        return gr.skip()
     pair = (translation.source, translation.best.text)
     languages = (service.info.source, service.info.target)
     if {*languages} != {*PAIR}:
         raise UserError(Message.of("film_language", model=service.info.name))
     english, spanish = pair if languages == PAIR else pair[::-1]
     film = service.ask(WatchForm(english, spanish))
-    return {
-        "film": figures.film(film, (english, spanish), int(film_moment), language),
-        "shown": translation,
-    }
+    return figures.film(film, (english, spanish), int(film_moment), language)
 
 
 def recorded(service: ModelPool, language: Language, form_model: str) -> Kept:

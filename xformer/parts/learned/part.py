@@ -1,20 +1,17 @@
 """Part of the Training tab: the training pairs nearest to the page's sentence, and how
 likely they are beside it."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
-
-import gradio as gr
 
 from xformer.explain.doubts import sureness
 from xformer.figures.taught import MADE, OTHER
 from xformer.figures.templates import fill
 from xformer.parts.learned import draw as figures
-from xformer.results import Force, NearestPairs, Translation, UserError
+from xformer.results import Force, Learned, NearestPairs, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.handlers import LATEST, needs, refused
+from xformer.ui.handlers import LATEST, needs
 from xformer.ui.layout import Layout
 
 ID = "learned"
@@ -23,50 +20,51 @@ OF_SENTENCE = True
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part.status()
+    pictures = part.pictures(ID, cleared={"found": ""})
+    pictures.fact("near", nearest)
+    pictures.fact("scored", score)
+    pictures.fact("unscored", lambda: None)
+    problem = part.status()
     part.look("learned_look")
-    part["found"] = part.table("learned-pairs")
-    part["shown"] = gr.State()
-    part.opened.change(
-        **part.listener(run, "found", "shown", problem="problem", only_here=True),
-        **LATEST,
-    )
+    table = part.table("learned-pairs")
+    pictures.add("found", table, draw, scored="unscored")
+    pictures.add("found_scored", table, draw, late=True)
+    pictures.listen(problem, part.opened.change, how=LATEST)
 
 
-@refused(found="", shown=None)
 @needs(translation="no_trace")
-def run(
-    service: TranslationService,
-    language: Language,
-    *,
-    part: str,
-    translation: Translation,
-    shown: Translation | None,
-    progress: Any,
-) -> Iterator[dict[str, Any]]:
-    """Find the pairs nearest to the page's sentence, then score the nearest; once a
-    translation, where it is seen."""
-    if part != ID or shown is translation:
-        yield {}
-        return
-    found = service.ask(
+def nearest(
+    service: TranslationService, translation: Translation, progress: Any
+) -> Learned:
+    """Find the pairs nearest to the page's sentence."""
+    return service.ask(
         NearestPairs(translation.source), lambda done, of: progress((done, of))
     )
-    # with the table, below which it would move when that comes
-    note = fill("learned.note", language, other=OTHER, made=MADE)
 
-    def drawn(scores: Any) -> dict[str, str]:
-        table = figures.table(found, translation, service.info, scores, language)
-        return {"found": f"{table}{note}"}
 
-    yield drawn(None)
-    scored = None
-    with suppress(UserError):  # one that is too long for the model has no scores
-        for one in found.near[:1]:
-            scored = (
+def score(
+    service: TranslationService, translation: Translation, near: Learned
+) -> tuple[float, float] | None:
+    """Score the nearest pair and the model's own translation of it; None where there is
+    none, or it is too long for the model."""
+    for one in near.near[:1]:
+        with suppress(UserError):
+            return (
                 sureness(service.ask(Force(one.source, one.target)).log_probs),
                 sureness(
                     service.translate(one.source, translation.alone).best.log_probs
                 ),
             )
-    yield {**drawn(scored), "shown": translation}
+    return None
+
+
+def draw(
+    service: TranslationService,
+    translation: Translation,
+    near: Learned,
+    scored: tuple[float, float] | None,
+    language: Language,
+) -> str:
+    """Draw the pairs, and below them what would move when they come."""
+    table = figures.table(near, translation, service.info, scored, language)
+    return table + fill("learned.note", language, other=OTHER, made=MADE)
