@@ -78,6 +78,43 @@ class PretrainingRuns:
 
 
 @dataclass(frozen=True)
+class AutoencoderRun:
+    """Options of `research.studies.autoencoder`."""
+
+    out: Path = required("folder of the run; one that was interrupted there goes on")
+    vocabulary: Path | None = option(
+        None, "use this vocabulary; if not given, one is learned"
+    )
+    start: Path | None = option(
+        None, "begin with the weights and the vocabulary of this .npz", flag="--from"
+    )
+    drop: float = option(
+        0.0, "share of pieces left out of what is read", least=0, below=1
+    )
+    delay: float = option(
+        0.0, "share of pieces that change places with the next", least=0, below=1
+    )
+    hidden: float = option(
+        0.2, "share of pieces that are hidden from the decoder", least=0, below=1
+    )
+    steps: int = option(5_000, "steps of training", least=1)
+    rows: int = option(192, "sentences of a batch", least=1)
+    length: int = option(16, "most pieces of a sentence, its marks counted", least=3)
+    pieces: int = option(2_000, "of the vocabulary", least=300)
+    layers: int = option(2, flag="--n-layers", least=1, most=MOST_LAYERS)
+    d_model: int = option(128, "a multiple of 4", least=8, most=MOST_WIDTH)
+    d_ff: int = option(320, least=8, most=4 * MOST_WIDTH)
+    held_out: int = option(2_000, "most sentences to score", least=1)
+    peak: float = option(2e-3, "highest learning rate", above=0)
+    seed: int = option(0, least=0, most=LARGEST_SEED)
+    precision: str = option(
+        "auto",
+        "of training; scores are computed in float32",
+        choices=("auto", *PRECISIONS),
+    )
+
+
+@dataclass(frozen=True)
 class GenerationRuns:
     """Options of `research.studies.generations`; those that `TranslationRun` has too
     are its runs'."""

@@ -19,6 +19,7 @@ TEXTBOOK = {
     "model",
     "recurrent",
     "classifier",
+    "autoencoder",
     "fast",
     "search",
     "translator",
@@ -62,6 +63,7 @@ BELOW = {
     "explain": TEXTBOOK | {"device"},
     "translator": {"fast", "model", "recurrent", "search", "pieces", "results"},
     "classifier": {"model", "pieces", "results"},
+    "autoencoder": {"model", "pieces"},
     "recurrent": {"model", "pieces", "results"},
     "model": {"pieces"},
     "fast": {"model", "recurrent", "pieces"},
@@ -361,6 +363,7 @@ def test_only_passes_of_a_model_need_tensors_to_explain():
         f"xformer.explain.{module}"
         for module in (
             "attribution",
+            "autoencoders",
             "complexity",
             "film",
             "gradients",

@@ -116,3 +116,21 @@ def repeats(tokens: Sequence[int]) -> bool:
             if same >= 3 * size:
                 return True
     return False
+
+
+def distance(a: Sequence[object], b: Sequence[object]) -> int:
+    """How many pieces must be put in, left out or replaced to make one sequence of the
+    other (Levenshtein 1966).
+
+    >>> distance("kitten", "sitting")
+    3
+    """
+    row = [*range(len(b) + 1)]
+    for i, one in enumerate(a, 1):
+        corner = row[0]
+        row[0] = i
+        for j, other in enumerate(b, 1):
+            best = min(row[j] + 1, row[j - 1] + 1, corner + (one != other))
+            corner = row[j]
+            row[j] = best
+    return row[-1]

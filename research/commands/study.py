@@ -7,6 +7,7 @@ from typing import Any
 from research.options import (
     MOST_LAYERS,
     MOST_WIDTH,
+    AutoencoderRun,
     GenerationRuns,
     PretrainingRuns,
     StudyRuns,
@@ -88,6 +89,25 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         GenerationRuns,
     )
 
+    q = add_part(
+        kinds, autoencoder, "sentences of reviews that come back out of a few numbers"
+    )
+    q.add_argument(
+        "--data",
+        required=True,
+        type=Path,
+        help="folder that the command data sentiment wrote",
+    )
+    q.add_argument(
+        "--threads",
+        type=int,
+        action=Within,
+        least=1,
+        most=1024,
+        help="threads of the CPU",
+    )
+    add_options(q, AutoencoderRun)
+
 
 def _recording(
     kinds: Any, run: Any, help: str, data: str, out: Path, made: str, options: type
@@ -155,6 +175,29 @@ def pretraining(args: argparse.Namespace) -> None:
                 f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s",
                 flush=True,
             )
+
+
+def autoencoder(args: argparse.Namespace) -> None:
+    """Train an autoencoder of short sentences, or with --drop and --delay one that also
+    mends them. Stopped at any moment, the same command goes on."""
+    import torch
+
+    from research.studies import autoencoder as study
+    from xformer.training.data.corpora import needed_file, read_lines
+    from xformer.training.data.reviews import read_rows
+
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    train, held_out = (
+        needed_file(args.data, f"imdb-{name}", "sentiment", "0 or 1, a tab, a text")
+        for name in ("train", "validation")
+    )
+    unlabelled = needed_file(args.data, "imdb-unlabelled", "sentiment", "a text", "txt")
+    with plainly():
+        reviews = [*read_lines(unlabelled), *(text for _, text in read_rows(train))]
+        apart = [text for _, text in read_rows(held_out)]
+        for line in study.record(record(AutoencoderRun, args), reviews, apart):
+            print(line, flush=True)
 
 
 def generations(args: argparse.Namespace) -> None:
