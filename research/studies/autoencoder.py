@@ -17,6 +17,7 @@ from xformer.autoencoder import Autoencoder, AutoencoderConfig, spoiled
 from xformer.explain import autoencoders
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, distance
+from xformer.results import UserError
 from xformer.serve.reviews import tidy
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.reviews import Example, ReviewBatches, encode_texts
@@ -179,6 +180,11 @@ def record(
         for pieces in encode_texts(tokenizer, other)
         if len(pieces) <= options.length
     ][: options.held_out]
+    if not apart:
+        raise UserError(
+            f"No sentence is held out: of the other reviews none has a short one of at "
+            f"most {options.length} pieces that is not learned; give other reviews."
+        )
     yield f"{len(short)} sentences to learn from, {len(apart)} held out"
     torch.manual_seed(options.seed)
     model = Autoencoder(

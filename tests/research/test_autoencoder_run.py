@@ -11,6 +11,7 @@ from research.options import AutoencoderRun
 from research.studies import autoencoder as study
 from xformer.autoencoder import Autoencoder, AutoencoderConfig
 from xformer.explain import autoencoders
+from xformer.results import UserError
 
 REVIEWS = [
     f"A fine film with {count} warm people. It is dull!<br />Was it? See page {count}."
@@ -28,7 +29,7 @@ def options(tmp_path, tokenizer):
         vocabulary=known,
         steps=2,
         rows=4,
-        length=24,
+        length=64,
         layers=1,
         d_model=8,
         d_ff=8,
@@ -120,3 +121,8 @@ def test_the_command_names_the_file_that_it_lacks(tmp_path, capsys):
     wanted = ["--data", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(["study", "autoencoder", *wanted]) == 2
     assert "imdb-train" in capsys.readouterr().err
+
+
+def test_without_a_sentence_to_score_it_does_not_begin(options):
+    with pytest.raises(UserError, match="held out"):
+        list(study.record(options, REVIEWS, ["It is dull!"]))

@@ -66,7 +66,9 @@ TABS: Mapping[str, Tab] = {
         ("generations", "beginning", "live", "recorded", "forming", "path", "learned"),
         "part",
     ),
-    "model": Tab(("vocabulary", "meanings", "architecture", "bugs"), "model_part"),
+    "model": Tab(
+        ("vocabulary", "meanings", "architecture", "energy", "bugs"), "model_part"
+    ),
 }
 
 

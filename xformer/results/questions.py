@@ -38,12 +38,19 @@ from xformer.results.inside import (
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.training import Film
-from xformer.results.translation import BeamTree, Candidate, Forced, Translation
+from xformer.results.translation import (
+    BeamTree,
+    Candidate,
+    Energies,
+    Forced,
+    Translation,
+)
+from xformer.results.writing import GivenBack
 
 __all__ = [
-    "AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree",
-    "MapMeanings", "MeasureReach", "Move", "NearestContexts", "NearestPairs",
-    "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
+    "AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GiveBack", "GrowTree",
+    "MapMeanings", "MeasureEnergies", "MeasureReach", "Move", "NearestContexts",
+    "NearestPairs", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
     "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive",
     "WalkHead", "WatchForm",
 ]  # fmt: skip
@@ -186,6 +193,16 @@ class TellSides(OfPair[tuple[np.ndarray, np.ndarray]]):
     piece that was given (T, T); each row of both together sums to 1."""
 
 
+class GiveBack(Question[GivenBack]):
+    """A short English text through the autoencoder that ships, the same for every
+    model of the page."""
+
+    text: str
+    other: str  # where the line leads; "" for none
+    width: int  # of the bottleneck, on the line
+    STEPS = 7  # texts on the line, both ends included
+
+
 class GrowTree(Question[BeamTree]):
     """All hypotheses that a beam considers, kept and dropped; the best is that of
     `translate`. Refused for samples."""
@@ -194,6 +211,14 @@ class GrowTree(Question[BeamTree]):
     options: Options | None = None
     prefix: Sequence[int] = ()
     max_length: int | None = None
+
+
+class MeasureEnergies(Question[Energies]):
+    """−ln P(y | x) of each of several targets y of one source x, in nats."""
+
+    source: Source
+    targets: Sequence[Target]
+    MOST = 64  # targets
 
 
 class TranslateByLayer(Question[tuple[Candidate, ...]]):

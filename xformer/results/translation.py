@@ -12,6 +12,8 @@ __all__ = [
     "Bleu",
     "Branch",
     "Candidate",
+    "Energies",
+    "Energy",
     "Forced",
     "LengthScore",
     "NGram",
@@ -144,6 +146,40 @@ class Forced:
     vocabulary: int  # pieces that share what smoothing takes from the right one
     # by step: the likeliest pieces and their log-probabilities
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """What a target y of T pieces costs a model: E(x, y) = −ln P(y | x), in nats, the
+    sum over its pieces."""
+
+    text: str
+    pieces: tuple[str, ...]  # the last of them </s>
+    # −ln P of each piece, given the source and the pieces before it
+    parts: tuple[float, ...]
+    # mean length of the decoder's last states h (T, D); None for a model that has none
+    # of its own to look at
+    state: float | None
+
+    @property
+    def total(self) -> float:
+        """E(x, y), in nats."""
+        return sum(self.parts)
+
+    @property
+    def mean(self) -> float:
+        """E(x, y) a piece, </s> counted."""
+        return self.total / len(self.parts)
+
+
+@dataclass(frozen=True)
+class Energies:
+    """What several targets of one source x of S pieces cost a model."""
+
+    source: tuple[str, ...]  # pieces of x, the last of them </s>
+    vocabulary: int  # pieces among which each next one is chosen
+    state: float  # mean length of the encoder's last states h (S, D)
+    targets: tuple[Energy, ...]  # in the order of the question
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""A text as a language model reads it and may go on with it."""
+"""A text as a language model reads it and may go on with it, or as an autoencoder gives
+it back."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import NamedTuple
 from xformer.pieces import EOS, SPECIAL
 from xformer.results.messages import Message
 
-__all__ = ["NextPiece", "Scored"]
+__all__ = ["GivenBack", "NextPiece", "Scored"]
 
 
 class NextPiece(NamedTuple):
@@ -55,3 +56,21 @@ class Scored:
         """Whether nothing can be written on: the text has ended, or is as long as the
         model reads."""
         return len(self.tokens) >= self.limit or self.pieces[-1:] == (SPECIAL[EOS],)
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """A text, and what an autoencoder makes of it at each of W widths of its
+    bottleneck."""
+
+    text: str  # without capitals, as it is read
+    widths: tuple[int, ...]
+    back: tuple[str, ...]  # what came back at each width
+    # the share of pieces that need not be changed to have the text again
+    right: tuple[float, ...]
+    # scores on sentences that it has not seen: of width 8, "exact_8", the share that
+    # comes back without a fault, and "pieces_8"; how many, "held_out"
+    metrics: dict[str, float]
+    code: tuple[float, ...]  # of the text, between -1 and 1
+    # texts on the line from this code to that of another text, and how far on it
+    line: tuple[tuple[float, str], ...]

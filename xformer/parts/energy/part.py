@@ -1,0 +1,259 @@
+"""Part of the Model tab: the energy of translations as a landscape, in the figure of an
+energy-based model with a latent variable; attention between vectors of several widths.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from xformer.figures.notice import notice
+from xformer.parts.energy import draw as figures
+from xformer.parts.energy import given_back as drawn_back
+from xformer.parts.energy import widths
+from xformer.parts.energy.draw import Measured
+from xformer.pieces import EOS
+from xformer.results import (
+    BeamTree,
+    GiveBack,
+    GivenBack,
+    GrowTree,
+    MeasureEnergies,
+    Translation,
+)
+from xformer.results.questions import Target
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.controls import OneOf, Whole, Words
+from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
+from xformer.ui.layout import Layout
+
+ID = "energy"
+OF_SENTENCE = True
+FOLDS = (("autoencoder", "fold_autoencoder", ID), ("widths", "fold_widths", ID))
+BEAM = Whole(5, 1, 8)
+BOTTLENECKS = ("8", "32", "128")
+EXAMPLES = {
+    "bottleneck_text": "A wonderful film with great music.",
+    "bottleneck_other": "I did not like the ending.",
+}
+# of the vectors that attention takes, and of its queries, keys and values
+WIDTHS = {
+    "width_query": Whole(6, 1, 12),
+    "width_key": Whole(4, 1, 12),
+    "width_value": Whole(9, 1, 12),
+    "width_inner": Whole(3, 1, 12),
+    "width_outer": Whole(8, 1, 12),
+}
+ITEM = Whole(0, 0, MeasureEnergies.MOST)  # from 1; 0 for the lowest of the beam
+
+
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    part.look("energy_look")
+    pictures = part.pictures(ID)
+    problem = part.status()
+    pictures.follow(follow, "energy_item")
+    pictures.fact("grown", grow)
+    pictures.fact("measured", measure)
+    with gr.Row(elem_classes="controls"):
+        yours = part.control(
+            "energy_own",
+            Words(),
+            gr.Textbox,
+            info="energy_own_info",
+            lines=1,
+            max_lines=3,
+            scale=3,
+            min_width=280,
+        )
+        part.control("energy_beam", BEAM, gr.Slider, min_width=260)
+    pictures.add("remarks", gr.HTML(elem_classes="status"), remarks)
+    drawn = pictures.add(
+        "view",
+        part.canvas(
+            "energy.js", '<div class="drawing"></div>', "energy-view", frame="chart"
+        ),
+        draw,
+    )
+    part.hidden("energy_item", ITEM)
+    part.note("energy_text")
+    pictures.listen(
+        problem,
+        part.opened.change,
+        yours.submit,
+        how=QUIET,
+    )
+    for name, lay_out in (("autoencoder", _autoencoder), ("widths", _widths)):
+        with part.folded(name):
+            inner = part.inner(opened=part.opened)
+            lay_out(inner)
+        part.include(inner, name)
+    latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
+    drawn.choose(
+        **pictures.listener(
+            problem, choose, outputs={"energy_item": part["energy_item"]}
+        ),
+        **latest,
+    )
+
+
+def _autoencoder(part: Layout) -> None:
+    """Lay out a sentence that goes in and comes back out of a few numbers."""
+    pictures = part.pictures(f"{ID}.autoencoder")
+    part.note("autoencoder_text")
+    problem = part.status()
+    pictures.fact("given_back", give_back)
+    with gr.Row(elem_classes="controls"):
+        texts = [
+            part.control(key, Words(example), gr.Textbox, lines=1, max_lines=2)
+            for key, example in EXAMPLES.items()
+        ]
+    with gr.Row(elem_classes="controls"):
+        part.control(
+            "bottleneck",
+            OneOf(BOTTLENECKS, BOTTLENECKS[-1]),
+            gr.Radio,
+            choices=[*BOTTLENECKS],
+        )
+    pictures.add(
+        "given_back_table",
+        part.table("tables given-back-of"),
+        draw_given_back,
+    )
+    pictures.listen(
+        problem, part.opened.change, *(one.submit for one in texts), how=QUIET
+    )
+
+
+def draw_given_back(given_back: GivenBack, bottleneck: str, language: Language) -> str:
+    return drawn_back.draw(given_back, int(bottleneck), language)
+
+
+def give_back(
+    service: TranslationService,
+    bottleneck_text: str,
+    bottleneck_other: str,
+    bottleneck: str,
+) -> GivenBack:
+    """Put the visitor's sentence through the autoencoder."""
+    return service.ask(GiveBack(bottleneck_text, bottleneck_other, int(bottleneck)))
+
+
+def _widths(part: Layout) -> None:
+    """Lay out attention between vectors of several widths."""
+    pictures = part.pictures(f"{ID}.widths")
+    part.note("widths_text")
+    problem = part.status()
+    with gr.Row(elem_classes="controls"):
+        for key, kind in WIDTHS.items():
+            part.control(key, kind, gr.Slider, min_width=200)
+    pictures.add(
+        "matrices",
+        part.canvas(
+            "widths.js", '<div class="drawing"></div>', "widths-view", frame="map"
+        ),
+        draw_widths,
+    )
+    pictures.listen(problem, part.opened.change, how=QUIET)
+
+
+def draw_widths(
+    service: TranslationService,
+    width_query: int,
+    width_key: int,
+    width_value: int,
+    width_inner: int,
+    width_outer: int,
+    language: Language,
+) -> dict[str, Any]:
+    """Compute attention for these widths, and draw its matrices."""
+    sizes = (width_query, width_key, width_value, width_inner, width_outer)
+    found = widths.attention(*map(int, sizes))
+    return widths.payload(found, service.info, language)
+
+
+def follow(
+    translation: Translation | None,
+    energy_item: int,
+    energy_own: str,
+    energy_beam: int,
+    before: dict[str, Any],
+) -> dict[str, int] | None:
+    """Look at the lowest of other translations, or at what was typed just now; None
+    where there are none."""
+    if translation is None:
+        return None
+    if not before:
+        return {}
+    if energy_own.strip() != before["energy_own"].strip():
+        return {"energy_item": energy_beam + 1 if energy_own.strip() else 0}
+    is_other = (
+        before["translation"] is not translation or before["energy_beam"] != energy_beam
+    )
+    return {"energy_item": 0} if is_other and energy_item else {}
+
+
+@needs(translation="no_trace")
+def grow(
+    service: TranslationService, translation: Translation, energy_beam: int
+) -> BeamTree:
+    """Search for translations of the sentence on the page with a beam of this width."""
+    width = int(energy_beam)
+    options = replace(
+        translation.options, beam=width, n_best=width, alternatives=1, temperature=0.0
+    )
+    return service.ask(
+        GrowTree(translation, options, max_length=translation.max_length)
+    )
+
+
+def measure(service: TranslationService, grown: BeamTree, energy_own: str) -> Measured:
+    """Measure what the beam found, what the visitor typed, and spoiled ones."""
+    best = grown.translation.best
+    found = [one.tokens for one in grown.translation.n_best]
+    own = energy_own.strip()
+    kept = [i for i, token in enumerate(best.tokens) if token != EOS]
+    spoiled = figures.spoil(
+        [best.tokens[i] for i in kept], [best.pieces[i] for i in kept]
+    )
+    targets: list[Target] = [*found, *([own] if own else []), *spoiled]
+    return Measured(
+        service.ask(MeasureEnergies(grown.translation, targets)), len(found), bool(own)
+    )
+
+
+def remarks(service: TranslationService, energy_own: str, language: Language) -> str:
+    """Warn of what the model does not know in the visitor's own translation; HTML."""
+    own = energy_own.strip()
+    warnings = service.typed(own)[1] if own else []
+    return notice([warning.say(language) for warning in warnings], "warning")
+
+
+def draw(
+    service: TranslationService,
+    grown: BeamTree,
+    measured: Measured,
+    energy_item: int,
+    language: Language,
+) -> dict[str, Any]:
+    """Draw the figure, the landscape and the search."""
+    return figures.payload(
+        grown, measured, service.info, int(energy_item or 0) - 1, language
+    )
+
+
+def choose(
+    service: TranslationService,
+    language: Language,
+    *,
+    measured: Measured,
+    event: gr.EventData,
+) -> dict[str, Any] | None:
+    """Choose the translation that was clicked."""
+    item = number_of(event, "item")
+    return (
+        {"energy_item": item + 1}
+        if 0 <= item < len(measured.energies.targets)
+        else None
+    )
