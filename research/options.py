@@ -25,6 +25,15 @@ class CopiedPairs:
 
 
 @dataclass(frozen=True)
+class RegisterPairs:
+    """Options of `research.data.registers`."""
+
+    data: Path = required("folder with extra.tsv and extra2.tsv")
+    out: Path = required("folder, made if it is not there")
+    seed: int = option(5, least=0, most=LARGEST_SEED)
+
+
+@dataclass(frozen=True)
 class StudyRuns:
     """Options of the runs of `research.studies.runs`."""
 

@@ -5,6 +5,7 @@ import argparse
 from research.options import (
     CopiedPairs,
     NearestRun,
+    RegisterPairs,
     SentimentDownload,
     TranslationDownload,
 )
@@ -32,6 +33,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add_precision(q)
     q = add_part(kinds, copied, "made-up pairs of what a translation must copy")
     add_options(q, CopiedPairs)
+    q = add_part(kinds, registers, "pairs of four kinds of text, for evaluate quality")
+    add_options(q, RegisterPairs)
 
 
 def translation(args: argparse.Namespace) -> None:
@@ -102,3 +105,13 @@ def copied(args: argparse.Namespace) -> None:
     from research.data.copied import write_copied
 
     print(write_copied(record(CopiedPairs, args)), flush=True)
+
+
+def registers(args: argparse.Namespace) -> None:
+    """Draw pairs of four kinds of text from extra.tsv and extra2.tsv, and write
+    speeches.tsv, talk.tsv, stories.tsv and help.tsv, to which “evaluate quality” fits
+    how far a translation can be trusted."""
+    from research.data.registers import write_registers
+
+    for path, count in write_registers(record(RegisterPairs, args)).items():
+        print(f"{path}: {count:,} pairs", flush=True)
