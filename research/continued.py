@@ -31,6 +31,7 @@ from research.data import copied
 from xformer.device import choose_device
 from xformer.hub import checkpoint, repository
 from xformer.model import Heads, Trace, Transformer, scores
+from xformer.parts.learned.ask import PATTERNS
 from xformer.pieces import EOS, PAD
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora
@@ -39,8 +40,7 @@ from xformer.training.options import TranslationRun
 from xformer.training.tasks import SmoothedCrossEntropy, TranslationTask, forced
 from xformer.translator import pad
 
-HERE = Path(__file__).parent
-PACKAGE = HERE.parent / "xformer" / "training" / "data"
+PACKAGE = Path(__file__).parent.parent / "xformer" / "training" / "data"
 BATCH = 32  # pairs by pattern in a batch
 COPIES = 20_000  # pairs with what is to be copied, to draw from
 SHOWN = 400  # linked pairs by which the head is chosen
@@ -81,7 +81,8 @@ def read_patterns(path: Path, tokenizer: Tokenizer, reverse: bool) -> list[Linke
     for line in corpora.read_lines(path):
         if not line:
             continue
-        english, spanish, _, link = line.split("\t")
+        english, spanish, mark = line.split("\t")
+        link = mark.partition(" ")[2]
         source, target = (spanish, english) if reverse else (english, spanish)
         for text in (source, corpora.plain(source)):
             pieces = tokenizer.encode(text)
@@ -103,11 +104,14 @@ class Keeping(TranslationTask):
         keep: float,
         learn: float,
         link: float,
+        layer: int | None = None,
         teacher: nn.Module | None = None,
     ) -> None:
         """every: a batch of patterns after so many others. keep: the share of what the
         teacher predicts, the model as it begins where there is no other. learn: the
-        weight of the reference of a pattern. link: that of a link, in target pieces."""
+        weight of the reference of a pattern. link: that of a link, in target pieces.
+        layer: of the encoder, from 1, whose head is taught; None: whichever links best.
+        """
         super().__init__(*args)
         self.model: Transformer
         self.patterns = patterns
@@ -117,7 +121,7 @@ class Keeping(TranslationTask):
         self.link = link
         teacher = teacher or copy.deepcopy(self.model)
         self.teacher = teacher.eval().requires_grad_(False)
-        self.head = self.best_head()
+        self.head = self.best_head(layer)
         self.linked: list[float] = []  # the mean share of late batches, to be told
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
@@ -189,12 +193,13 @@ class Keeping(TranslationTask):
         return loss
 
     @torch.inference_mode()
-    def best_head(self) -> tuple[int, int]:
-        """Layer and head of the encoder, from 1, that link best before training."""
+    def best_head(self, among: int | None = None) -> tuple[int, int]:
+        """Layer and head of the encoder, from 1, that link best before training, of one
+        layer or of all."""
         linked = [one for one in self.patterns if one.seen]
         linked = random.Random(0).sample(linked, min(SHOWN, len(linked)))
         if not linked:
-            return 1, 1
+            return among or 1, 1
         config = self.model.config
         shares = torch.zeros(config.n_layers, config.n_heads)
         self.model.eval()
@@ -207,6 +212,9 @@ class Keeping(TranslationTask):
             for row, one in enumerate(part):
                 shares += looks[:, row, :, one.asks, [*one.seen]].sum(-1)
         shares /= len(linked)
+        if among:
+            shares[: among - 1] = 0
+            shares[among:] = 0
         best = int(shares.argmax())
         layer, head = divmod(best, config.n_heads)
         print(
@@ -237,6 +245,7 @@ def main() -> None:
     parser.add_argument("--keep", type=float, default=1.0)
     parser.add_argument("--learn", type=float, default=0.5)
     parser.add_argument("--link", type=float, default=1.0)
+    parser.add_argument("--layer", type=int, help="whose head is taught (default any)")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument(
         "--every", type=int, default=4, help="others to one of patterns"
@@ -315,11 +324,12 @@ def main() -> None:
         batches,
         (corpora.turned(dev) if args.reverse else dev)[:600],
         0.1,
-        patterns=read_patterns(HERE / "patterns.tsv.xz", start.tokenizer, args.reverse),
+        patterns=read_patterns(PATTERNS, start.tokenizer, args.reverse),
         every=args.every,
         keep=args.keep,
         learn=args.learn,
         link=args.link,
+        layer=args.layer,
         teacher=checkpoint.load(repository.find(args.teacher)).model
         if args.teacher
         else None,

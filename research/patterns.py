@@ -3,9 +3,10 @@ words of two senses.
 
     python research/patterns.py
 
-It writes patterns.tsv.xz (CC0) beside itself: English TAB Spanish TAB pattern TAB link,
-the same lines for the same seed. A link is a pronoun of the English sentence and, after
-a space, the last word of the noun that it stands for. All genders, numbers and verb forms stand in the lists below,
+It writes patterns.tsv.xz (CC0) to xformer/training/data: English TAB Spanish TAB
+“pattern”, after which a link may stand, the same lines for the same seed. A link is a
+pronoun of the English sentence and the last word of the noun that it stands for, with
+spaces between. All genders, numbers and verb forms stand in the lists below,
 written by hand. What stands near a sentence that the page, a lesson or `xformer
 evaluate demonstrations` shows is left out: a cosine of tf-idf above NEAR, on either
 side.
@@ -28,7 +29,7 @@ Pair = tuple[str, str]
 SEED = 20261129
 NEAR = 0.5  # the highest cosine of tf-idf to a sentence that is shown
 HERE = Path(__file__).parent
-OUT = HERE / "patterns.tsv.xz"
+OUT = HERE.parent / "xformer" / "training" / "data" / "patterns.tsv.xz"
 
 
 class Person(NamedTuple):
@@ -1281,7 +1282,8 @@ def main() -> None:
     OUT.write_bytes(
         lzma.compress(
             "".join(
-                f"{en}\t{es}\tpattern\t{LINKS.get((en, es), '')}\n" for en, es in kept
+                f"{en}\t{es}\t{' '.join(['pattern', *LINKS.get((en, es), '').split()])}\n"
+                for en, es in kept
             ).encode()
         )
     )

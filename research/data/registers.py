@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[int, tuple[str, ...]]] = {
         ),
     ),
 }
-WORDS = 3  # English words of a source, at least
+WORDS = range(3, 51)  # English words of a source: a longer one may not be read
 
 
 def write_registers(wanted: RegisterPairs) -> dict[Path, int]:
@@ -60,7 +60,7 @@ def write_registers(wanted: RegisterPairs) -> dict[Path, int]:
         # the first of the pairs with the same English
         pairs: dict[str, str] = {}
         for english, spanish, origin in rows:
-            if origin.startswith(origins) and len(english.split()) >= WORDS:
+            if origin.startswith(origins) and len(english.split()) in WORDS:
                 pairs.setdefault(english, spanish)
         if not pairs:
             raise UserError(

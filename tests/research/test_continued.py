@@ -23,8 +23,8 @@ def start(tiny_checkpoint):
 def patterns(tokenizer, tmp_path):
     path = tmp_path / "patterns.tsv"
     path.write_text(
-        "The cat drinks milk, and it sleeps.\tEl gato bebe leche y duerme.\tpattern\tit cat\n"
-        "The dog eats bread.\tEl perro come pan.\tpattern\t\n",
+        "The cat drinks milk, and it sleeps.\tEl gato bebe leche y duerme.\tpattern it cat\n"
+        "The dog eats bread.\tEl perro come pan.\tpattern\n",
         encoding="utf-8",
     )
     return continued.read_patterns(path, tokenizer, reverse=False)

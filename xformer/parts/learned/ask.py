@@ -32,21 +32,22 @@ from xformer.serve.protocol import Progress
 from xformer.strings import PACKAGE
 
 # Pairs written for this project, CC0; `research data translation` writes them too.
-# es-en has not learned from the last.
 WRITTEN = tuple(
     PACKAGE / "training" / "data" / f"{name}.tsv.xz"
     for name in ("written", "words", "prose", "texts")
 )
-FILES = (
-    Path(__file__).with_name("learned.tsv.xz"),
-    *WRITTEN,
-)  # of English, Spanish and a mark
+# pairs by pattern, whose mark has after it what a pronoun links
+PATTERNS = PACKAGE / "training" / "data" / "patterns.tsv.xz"
+# of English, Spanish and a mark
+FILES = (Path(__file__).with_name("learned.tsv.xz"), *WRITTEN, PATTERNS)
+ONLY_ENGLISH = FILES[-2:]  # es-en has not learned from these
 # the column that a model reads, by its languages
 SIDES = {("en", "es"): 0, ("es", "en"): 1}
 # by mark; others: tatoeba
 ORIGINS = {
     "written": "written",
     "in-test": "written",
+    "pattern": "written",
     "entry": "entry",
     "pivot": "pivot",
 }
@@ -82,7 +83,8 @@ def known(side: int) -> memoryview:
     """Those of `shipped` that the model which reads this side has learned from, not
     copied."""
     pairs = memoryview(shipped())
-    return pairs[: -len(lzma.decompress(WRITTEN[-1].read_bytes()))] if side else pairs
+    others = sum(len(lzma.decompress(path.read_bytes())) for path in ONLY_ENGLISH)
+    return pairs[: len(pairs) - others] if side else pairs
 
 
 class Index:
@@ -178,7 +180,7 @@ class Index:
                 else NearPair(
                     line[self.side],
                     line[1 - self.side],
-                    ORIGINS.get(line[2], "tatoeba"),
+                    ORIGINS.get(line[2].partition(" ")[0], "tatoeba"),
                     -minus,
                 )
             )

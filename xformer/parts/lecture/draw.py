@@ -61,6 +61,7 @@ def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
         nearest=MADE["nearest"],
         back=MADE["en_es"],
         ranked=MADE["ranked"],
+        patterns=MADE["patterns"],
     )
 
 

@@ -13,12 +13,19 @@ LESSON = "probabilities.1"  # to begin with
 LONGEST = 22  # letters of a word
 
 
-def questions(each: Sequence[Question], language: Language = ENGLISH) -> str:
-    """List questions with their answers."""
+def questions(
+    each: Sequence[Question],
+    language: Language = ENGLISH,
+    taught: Sequence[Head] = (),
+) -> str:
+    """List questions with their answers. taught: heads that were taught in training
+    where to look; it is said where one of them is an answer."""
+    heads = {one.values.get("head") for one in each if one.asks == "refer"}
     return fill(
         "questions.questions",
         language,
         each=[(asks(one, language), said(one, language), one.address) for one in each],
+        taught=[place(head, language) for head in taught if head in heads],
     )
 
 

@@ -7,7 +7,7 @@ from xformer.explain.alignment import reading
 from xformer.parts.questions.draw import invitation
 from xformer.parts.questions.draw import questions as figure
 from xformer.parts.questions.find import Question, questions
-from xformer.results import Trace, Translation
+from xformer.results import Head, Trace, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -33,7 +33,10 @@ def of_pair(
     trace: Trace,
 ) -> str:
     """Show the questions of a translation; called with each new one."""
-    return figure(ask(service, translation, trace), language)
+    taught = [
+        Head("encoder_self", *one) for one in service.metrics.get("taught_heads", ())
+    ]
+    return figure(ask(service, translation, trace), language, taught)
 
 
 def ask(
