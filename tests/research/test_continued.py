@@ -37,7 +37,7 @@ def task(start, found, **how):
         [("The cat sleeps.", "El gato duerme.")],
         options=BatchOptions(),
     )
-    how = {"every": 1, "keep": 0.6, "link": 1.0, **how}
+    how = {"every": 1, "keep": 0.6, "learn": 1.0, "link": 1.0, **how}
     return Keeping(model, start.tokenizer, batches, [], 0.1, patterns=found, **how)
 
 
@@ -88,6 +88,13 @@ def test_a_head_learns_to_link(start, tmp_path):
         optimizer.step()
     assert running.linked[-1] > 0.9 > running.linked[0]
     assert running.best_head() == before
+
+
+def test_the_head_that_is_taught_can_be_one_of_a_layer(start, tmp_path):
+    found = patterns(start.tokenizer, tmp_path)
+    for layer in range(1, start.model.config.n_layers + 1):
+        assert task(start, found, layer=layer).head[0] == layer
+    assert task(start, [], layer=2).head == (2, 1)
 
 
 def test_batches_of_patterns_come_between_the_others(start, tmp_path):

@@ -136,6 +136,20 @@ def test_blocks_make_no_difference_and_progress_is_told(few, monkeypatch):
     assert told == [(90, 400), (180, 400), (270, 400), (360, 400), (400, 400)]
 
 
+def test_a_pair_by_pattern_was_written_whatever_it_links():
+    pairs = [
+        ("The cat sleeps.", "El gato duerme.", "pattern it cat"),
+        ("The dog sleeps.", "El perro duerme.", "pattern"),
+        ("The cow eats.", "La vaca come.", "direct"),
+    ]
+    found = index(pairs).nearest("the dog sleeps and the cow eats, as the cat sleeps")
+    assert {one.source: one.origin for one in found.near} == {
+        "The cat sleeps.": "written",
+        "The dog sleeps.": "written",
+        "The cow eats.": "tatoeba",
+    }
+
+
 def test_pairs_of_one_source_count_as_one_and_the_same_order_comes_first():
     made = index()
     found = made.nearest("the CAT sleeps")
@@ -189,9 +203,10 @@ def test_what_ships_is_what_was_learned_from_and_is_small():
         len(line.split("\t")) == 3 for line in shipped().decode().split("\n")[:-1]
     )
     assert learned.known(0) == shipped()
-    assert shipped() == bytes(learned.known(1)) + lzma.decompress(
-        FILES[-1].read_bytes()
-    ), "es-en lacks the last"
+    others = b"".join(lzma.decompress(path.read_bytes()) for path in FILES[-2:])
+    assert shipped() == bytes(learned.known(1)) + others, "es-en lacks the last two"
+    assert FILES[-1].name == "patterns.tsv.xz"
+    assert lzma.decompress(FILES[-1].read_bytes()).count(b"\n") == MADE["patterns"]
     note = FILES[0].with_name("learned.txt").read_text(encoding="utf-8")
     card = (ROOT / "checkpoints" / "en-es" / "README.md").read_text(encoding="utf-8")
     for text in (note, card):

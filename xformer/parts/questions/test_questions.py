@@ -474,6 +474,15 @@ def test_their_words_are_escaped_and_their_addresses_can_be_read(running):
         assert named["tab"] in ("attention", "model") or named["translate_part"]
 
 
+def test_a_head_that_was_taught_where_to_look_is_named_where_it_answers():
+    links = [(1, 2, "it", "car", 0.62)]
+    ((*_, one),) = asked(made_trace(*CAR, links, layers=2, heads=3), kind="refer")
+    answering, other = (Head("encoder_self", layer, 3) for layer in (2, 1))
+    html = draw.questions([one], ENGLISH, [answering])
+    assert "In training, layer 2, head 3 was taught to link pronouns" in html
+    assert "was taught" not in draw.questions([one], ENGLISH, [other])
+
+
 def test_they_are_in_the_language_of_the_page(running):
     html = shown(running, "She reads a book, and he sings.", SPANISH)
     assert SPANISH.html("ask_title") in html and "¿" in html and "What" not in html
