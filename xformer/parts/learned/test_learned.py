@@ -350,34 +350,25 @@ def small(monkeypatch):
     monkeypatch.setattr(learned, "KEPT", {0: index(), 1: index(side=1)})
 
 
-@pytest.fixture
-def answers(running):
-    """`answers(text)`: the first answer of the part, and the late one; `again` after
-    what was shown. -> by name what each says."""
-    pictures = laid_out(running).pictures[part.ID]
-
-    def answers(text="The cat sleeps.", again=False, **given):
-        made = {} if not again else answers.made
-        answers.made = made
-        values = {
-            "made": made,
-            "translation": running.translate(text),
-            "progress": print,
-            **given,
-        }
-        return [
-            Ask.always(running, ENGLISH).answer(pictures.draw, late=late, **values)
-            for late in (False, True)
-        ]
-
-    return answers
+def answers(service, text="The cat sleeps.", language=ENGLISH, **given):
+    """The first answer of the part and the late one, by name what each says."""
+    pictures = laid_out(service, language=language).pictures[part.ID]
+    values = {
+        "made": {},
+        "translation": service.translate(text),
+        "progress": print,
+        **given,
+    }
+    return [
+        Ask.always(service, language).answer(pictures.draw, late=late, **values)
+        for late in (False, True)
+    ]
 
 
-def test_the_part_shows_pairs_then_numbers_and_does_nothing_twice(
-    answers, running, small
-):
+def test_the_part_shows_pairs_then_numbers_and_does_nothing_twice(running, small):
+    made = {}
     translation = running.translate("The cat sleeps.")
-    first, last = answers(translation=translation)
+    first, last = answers(running, translation=translation, made=made)
     assert "word for word" in first["found"] and "found_scored" not in first
     assert numbers(first["found"])[0] == ["Nearest pair, seen", "–", "–"]
     forced = running.ask(Force("The cat sleeps.", "El gato duerme.")).log_probs
@@ -385,29 +376,31 @@ def test_the_part_shows_pairs_then_numbers_and_does_nothing_twice(
         f"{sum(forced) / len(forced):.2f}".replace("-", "−")
         in numbers(last["found_scored"])[0][1]
     )
-    said = answers(translation=translation, again=True)
+    said = answers(running, translation=translation, made=made)
     assert not any({"found", "found_scored"} & {*one} for one in said)
-    none, _ = answers(translation=None)
+    none, _ = answers(running, translation=None)
     assert "Waiting for a translation" in none["problem"] and none["found"] == ""
-    assert "None of the 8 training pairs" in answers("zyzzy")[-1]["found_scored"]
+    assert (
+        "None of the 8 training pairs" in answers(running, "zyzzy")[-1]["found_scored"]
+    )
 
 
 def test_a_pair_that_is_too_long_for_the_model_is_shown_without_its_likelihood(
-    answers, monkeypatch
+    running, monkeypatch
 ):
     long = ("cat " * 200, "gato " * 200, "written")
     monkeypatch.setattr(learned, "KEPT", {0: index([long, PAIRS[4]])})
-    last = answers("The cat")[-1]
+    last = answers(running, "The cat")[-1]
     assert numbers(last["found_scored"])[0] == ["Nearest pair, seen", "–", "–"]
 
 
-def test_without_the_files_it_says_so_in_one_sentence(answers, monkeypatch, tmp_path):
+def test_without_the_files_it_says_so_in_one_sentence(running, monkeypatch, tmp_path):
     shipped.cache_clear()
     monkeypatch.setattr(learned, "KEPT", {})
     for file in (tmp_path / "none.tsv.xz", tmp_path / "broken.tsv.xz"):
         (tmp_path / "broken.tsv.xz").write_bytes(lzma.compress(b"a\tb\tdirect\n")[:-9])
         monkeypatch.setattr(learned, "FILES", (file,))
-        said, _ = answers()
+        said, _ = answers(running)
         assert (
             f"The training pairs ({file.name}) are missing or broken" in said["problem"]
             and said["found"] == ""

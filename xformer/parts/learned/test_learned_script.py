@@ -21,7 +21,9 @@ def found(models, pairs, monkeypatch):
     monkeypatch.setattr(
         learned, "KEPT", {0: index([(*pair, "direct") for pair in pairs])}
     )
-    return lambda language=ENGLISH: answers(models.default, TEXT, language)[-1]["found"]
+    return lambda language=ENGLISH: answers(models.default, TEXT, language)[-1][
+        "found_scored"
+    ]
 
 
 def test_the_nearest_pairs_show_what_they_share_and_are_opened_by_key(bench, found):
