@@ -32,12 +32,12 @@ function goToAddress(query, place = '') {
 }
 
 // Moves the page to a state. address: values by key; what it lacks gets its default, but for
-// the model and the sentence.
-export function openState(address) {
+// the model and the sentence. place: a part that is brought into sight; '' for none.
+export function openState(address, place = '') {
   const query = new URLSearchParams(location.search);
   for (const key of [...query.keys()]) if (!key.startsWith('__') && !['model', 'text'].includes(key)) query.delete(key);
   for (const [key, value] of Object.entries(address)) query.set(key, value);
-  goToAddress(query);
+  goToAddress(query, place);
 }
 
 // Shows the bar, and what ends the page, as the open sheet wants them: where it has its own field, the sentence

@@ -1,6 +1,7 @@
 // The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html, ahead} or {at, address}
-// or {at, reply}; ahead is the next step, which is shown as soon as it is asked for. An element with data-lesson
-// anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
+// or {at, reply} or {at, fact}; ahead is the next step, which is shown as soon as it is asked for. An element with
+// data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'; a slide of a lecture triggers 'tell'
+// {at} when the page shows it, and is answered by what the model has to say of it.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
 import {compose, packed, summarize} from './class.js';
@@ -87,6 +88,8 @@ export default function start({element, props, trigger, watch}) {
     answer = null;
   });
 
+  const askFact = () => !moving && whenSettled(() => !moving && inside('.fact') && trigger('tell', {at}));
+
   const pointed = () => inside('[data-point]')?.dataset.point ?? '';
 
   function fillWords() {
@@ -140,13 +143,19 @@ export default function start({element, props, trigger, watch}) {
   function receive() {
     const value = props.value;
     for (const known of [value, value.ahead]) if (known?.html) ready.set(known.at, known.html);
+    if ('fact' in value) {
+      const fact = value.at === at && inside('.fact');
+      if (fact) fact.innerHTML = value.fact;
+      if (fact) window.dispatchEvent(new Event('resize'));  // of the projector view
+      return;
+    }
     if (moving && !value.reply) {
       if (value.at !== moving) return;  // of a step that was left
       moving = '';
     }
     if (value.address) {
       if (value.at === at) point(pointed());  // the step stays as it is, with what was answered
-      openState(value.address);
+      openState(value.address, value.place);
     } else if (value.reply) {
       const reply = inside('.reply');
       if (value.at !== at || !reply) return;
@@ -162,6 +171,7 @@ export default function start({element, props, trigger, watch}) {
       note(at, right, {answer: said, said: words.textContent.trim().replace(/\s+/g, ' '), text});
     } else draw(value);
     if (answer !== null) ask();
+    if (!value.reply && !value.address) askFact();
   }
 
   document.addEventListener('click', event => {
@@ -196,6 +206,7 @@ export default function start({element, props, trigger, watch}) {
     }
   });
   for (const event of ['addresschange', 'settled']) window.addEventListener(event, fillWords);
+  window.addEventListener('settled', askFact);  // of another sentence too
   panel.addEventListener('focusin', fillWords);
   panel.addEventListener('pointerenter', fillWords);
   watch('value', receive);

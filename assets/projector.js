@@ -1,6 +1,8 @@
 // The projector view: one picture fills the window, in large type, with what to say about it below. The arrow keys (or
-// a presenter's keys) go through the steps of a lesson that is open; else through the heads of a map, or the steps that
-// the picture itself has. The picture of the Attention tab is also named by the address: page.js.
+// a presenter's keys) go through the steps of a lesson that is open, or the slides of a lecture; else through the heads
+// of a map, or the steps that the picture itself has. A slide is told by the panel of lessons itself, beside the
+// picture. An element with data-project opens the view on what the step that it leads to points at. The picture of the
+// Attention tab is also named by the address: page.js.
 import {attemptUntilDone, overflow} from './shared.js';
 import {tell} from './state.js';
 
@@ -19,6 +21,7 @@ const ofAddress = block => block.querySelector('[data-act=projector]');  // its 
 const soon = call => requestAnimationFrame(() => requestAnimationFrame(call));
 
 let block = null;  // the picture that is projected
+let home = null;  // where the panel of lessons stands while it tells no slide
 let openedBy = null, hidden = [], stopWaiting = () => {}, isMoving = false, fits = 0;
 const bar = document.createElement('div');  // what to say, below the picture
 bar.className = 'to-say';
@@ -26,7 +29,7 @@ bar.popover = 'manual';
 
 // The button of the lesson that leads a step on (1) or back (-1); null for none.
 function stepButton(by) {
-  const ways = document.querySelector('aside.lesson .step .ways');
+  const ways = document.querySelector('aside.lesson :is(.step, .summary) .ways');
   const button = by > 0 ? ways?.querySelector('.next') : ways?.querySelector('button:not(.again, .next)');
   return /\.\d+$/.test(button?.dataset.lesson) ? button : null;
 }
@@ -44,15 +47,36 @@ function whatToSay() {
   return [question?.textContent ?? '', (note ?? block.querySelector('.hint'))?.textContent ?? ''];
 }
 
+// The panel of lessons, if it shows a slide, or what comes after the last.
+function teller() {
+  const panel = document.querySelector('aside.lesson');
+  return panel && (panel.querySelector('.slide') || (bar.contains(panel) && panel.querySelector('.summary'))) ?
+    panel : null;
+}
+
+// Puts the panel of lessons back beside the page.
+function bringHome() {
+  home?.append(...bar.querySelectorAll('aside.lesson'));
+  home = null;
+}
+
 function say() {
-  const [first, second] = whatToSay(), {leave} = document.querySelector('[data-leave]').dataset;
+  const panel = teller(), {leave} = document.querySelector('[data-leave]').dataset;
   const button = (name, text, label, call) => {
     const made = Object.assign(document.createElement('button'), {type: 'button', className: name, textContent: text});
     made.setAttribute('aria-label', label);
     made.addEventListener('click', call);
     return made;
   };
-  const text = document.createElement('p');
+  bar.classList.toggle('telling', Boolean(panel));
+  bar.classList.toggle('alone', Boolean(panel?.querySelector('[data-alone]')));
+  if (panel) {
+    home ??= panel.parentElement;
+    if (!bar.contains(panel)) bar.replaceChildren(panel, button('leave', '×', leave, leaveView));
+    return place();
+  }
+  bringHome();
+  const [first, second] = whatToSay(), text = document.createElement('p');
   text.setAttribute('aria-live', 'polite');
   text.append(Object.assign(document.createElement('b'), {textContent: first}), ' ', second);
   const hadFocus = bar.contains(document.activeElement) && document.activeElement.className;
@@ -62,7 +86,19 @@ function say() {
   });
   bar.replaceChildren(...[back, text, next, button('leave', '×', leave, leaveView)].filter(Boolean));
   if (hadFocus) (bar.querySelector(`.${hadFocus}`) ?? bar.lastChild).focus();
-  block.style.setProperty('--said', `${bar.offsetHeight}px`);
+  place();
+}
+
+// What is said leaves the picture this much room: it stands below, or beside.
+function room() {
+  const isBeside = bar.offsetWidth < innerWidth;
+  return {wide: innerWidth - (isBeside ? bar.offsetWidth : 0), high: innerHeight - (isBeside ? 0 : bar.offsetHeight)};
+}
+
+function place() {
+  const {wide, high} = room();
+  block.style.setProperty('--said', `${innerHeight - high}px`);
+  block.style.setProperty('--beside', `${innerWidth - wide}px`);
 }
 
 // Enlarges the picture as far as it fits the window: first as high as that allows, then smaller until nothing is cut,
@@ -70,9 +106,9 @@ function say() {
 function fit() {
   const turn = ++fits, content = block.querySelector('.html-container');
   if (block.matches('.view')) return;
-  const high = innerHeight - bar.offsetHeight - 32;
+  const {wide, high} = room();
   const set = scale => block.style.setProperty('--scale', scale);
-  const isWhole = () => content.getBoundingClientRect().bottom + block.scrollTop <= innerHeight - bar.offsetHeight &&
+  const isWhole = () => content.getBoundingClientRect().bottom + block.scrollTop <= high &&
     [block, ...block.querySelectorAll(SCROLLING)].every(one => overflow(one).across < 2);
   function shrink(scale) {
     if (turn !== fits || !block || scale === 1 || isWhole()) return;
@@ -81,7 +117,7 @@ function fit() {
     soon(() => shrink(smaller));
   }
   set(1);
-  const most = Math.max(1, Math.min(MOST, innerWidth / NARROWEST, high / content.scrollHeight));
+  const most = Math.max(1, Math.min(MOST, wide / NARROWEST, (high - 32) / content.scrollHeight));
   set(most);
   soon(() => shrink(most));
 }
@@ -104,6 +140,7 @@ function end() {
     block.removeAttribute('popover');
     block.classList.remove('projected');
   }
+  bringHome();
   if (bar.isConnected) bar.hidePopover();
   document.body.classList.remove('projector');
   block = null;
@@ -139,7 +176,7 @@ function projectWhenSeen(wanted) {
     return true;
   }, () => {
     isMoving = false;
-    if (block && !block.checkVisibility()) release();  // the step has no picture
+    if (block && !block.checkVisibility() && !teller()) release();  // the step has no picture
   });
 }
 
@@ -178,8 +215,10 @@ function step(button) {
 
 // What a step of a lesson points at, if that is on the tab, else the main picture of its tab.
 function followStep() {
-  if (!isMoving) return;
-  const wanted = () => shown('[data-pointed]').find(one => openTab()?.contains(one)) ?? mainPicture();
+  if (!isMoving && !(block && teller())) return;
+  const slide = document.querySelector('aside.lesson .slide[data-point]');
+  const wanted = () => slide ? shown(slide.dataset.point)[0] :
+    shown('[data-pointed]').find(one => openTab()?.contains(one)) ?? mainPicture();
   soon(() => projectWhenSeen(wanted));  // what is meant is marked by then
 }
 
@@ -191,7 +230,8 @@ function pass(key) {
 }
 
 function press(event) {
-  const isTyped = event.target.closest('input, textarea, select, [contenteditable]');
+  const isTyped = event.target.closest('input, textarea, select, [contenteditable]') &&
+    !(event.key in BY && event.key.startsWith('Page') && event.target.matches('[type=radio]'));
   if (event.defaultPrevented || !event.isTrusted || event.ctrlKey || event.metaKey || event.altKey) return;
   if (!block) {
     const isFree = !isTyped && !document.querySelector('dialog[open]');
@@ -209,10 +249,12 @@ function press(event) {
 export function watchProjector() {
   document.addEventListener('click', event => {
     if (event.target.closest('[data-act=project]')) start(event.target.closest('.block'));
+    if (event.target.closest('[data-project]')) isMoving = true;
   });
   document.addEventListener('keydown', press);
-  window.addEventListener('settled', () => block && followStep());
-  window.addEventListener('addresschange', () => block && !isMoving && !block.checkVisibility() && release());
+  window.addEventListener('settled', followStep);
+  window.addEventListener('addresschange', () => 
+    block && !isMoving && !teller() && !block.checkVisibility() && release());
   window.addEventListener('resize', () => {  // also of the page, when a lesson shows another step
     if (!block) return;
     say();

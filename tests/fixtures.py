@@ -7,7 +7,7 @@ Nothing here needs the network; every model is small enough for one thread.
 import json
 import os
 import shutil
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,10 +27,13 @@ from xformer.classifier import (
 )
 from xformer.hub import checkpoint
 from xformer.hub.shipped import REVERSE, TRANSLATION
+from xformer.lessons.scene import Scene
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
+from xformer.results import GENERATIONS
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService, encode
+from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.serve.writer import Writer
 from xformer.tokenizer import Tokenizer
@@ -277,6 +280,30 @@ def shipped():
         )
     ) as service:
         yield service
+
+
+class Shipped:
+    """The translation models that ship by name, opened when they are asked for."""
+
+    def __init__(self, default):
+        self.opened = {"en-es": default}
+        self.default = default
+        self.names = ["en-es", *GENERATIONS]
+
+    def lease(self, name=""):
+        if name not in self.opened:
+            self.opened[name] = Service.open(TRANSLATION.path.parent / name, "cpu")
+        return nullcontext(self.opened[name])
+
+
+@pytest.fixture(scope="module")
+def scene(shipped):
+    """What a question may ask of: the shipped models and the recorded runs."""
+    pool = Shipped(shipped)
+    reviews = SentimentService.open(TRANSLATION.path.parent / "sentiment", "cpu")
+    yield Scene(shipped, pool, Study(), reviews)
+    for name in {*pool.opened} - {"en-es"}:
+        pool.opened[name].close()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import html
 import json
 import math
 import re
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,9 +20,8 @@ from xformer.lessons import checks, choosing, files, panel
 from xformer.lessons.checks import PLACES
 from xformer.lessons.links import OFFERS
 from xformer.lessons.scene import CHECKS, Scene, apart, between, words_changed
-from xformer.results import GENERATIONS, Head, UserError
+from xformer.results import Head, UserError
 from xformer.serve.reviews import SentimentService
-from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.training import evaluation
@@ -58,31 +57,6 @@ QUESTIONS = [
     for number, step in enumerate(lesson.steps, 1)
     if step.question
 ]
-
-
-class Pool:
-    """The shipped models by name, opened when they are asked for."""
-
-    def __init__(self, default):
-        self.opened = {"en-es": default}
-        self.default = default
-        self.names = ["en-es", *GENERATIONS]
-
-    def lease(self, name=""):
-        if name not in self.opened:
-            self.opened[name] = Service.open(CHECKPOINTS / name, "cpu")
-        return nullcontext(self.opened[name])
-
-
-@pytest.fixture(scope="module")
-def scene(shipped):
-    """What a question may ask of: the shipped models and the recorded runs."""
-    pool = Pool(shipped)
-    yield Scene(
-        shipped, pool, Study(), SentimentService.open(CHECKPOINTS / "sentiment", "cpu")
-    )
-    for name in {*pool.opened} - {"en-es"}:
-        pool.opened[name].close()
 
 
 @pytest.fixture(scope="module")

@@ -120,3 +120,53 @@ def test_what_to_say_is_fitted_to_another_window(bench, project):
     assert (box["width"], box["height"]) == (800, 600)
     assert picture.block.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
     expect(bench.page.locator(".to-say")).to_be_in_viewport(ratio=1)
+
+
+@pytest.fixture
+def telling(bench, drawn):
+    """`telling(at)` projects a picture while the panel shows a slide; -> the panel."""
+
+    def project(at):
+        lesson = bench.mount("lessons", lessons.value(at, ENGLISH))
+        picture = bench.mount("first-scores", drawn["first-scores"])
+        picture.locator(".save-menu summary").first.click()
+        picture.block.get_by_role("button", name=say("projector")).click()
+        steady(bench.page)
+        return lesson
+
+    return project
+
+
+def test_a_slide_is_told_beside_its_picture_and_one_key_goes_on(bench, telling):
+    lesson = telling("canziani.12")
+    page = bench.page
+    panel = page.locator(".to-say.telling aside.lesson")
+    picture, said = (
+        page.locator(one).bounding_box()
+        for one in (f"{PROJECTED} .html-container", ".to-say")
+    )
+    assert said["height"] == 900 and picture["x"] + picture["width"] <= said["x"] + 1
+    expect(panel.locator("blockquote")).to_be_visible()
+    expect(panel.locator(".top")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    assert lesson.told[-1] == ("go", {"to": "canziani.13"})
+    lesson.show(lessons.value("canziani.13", ENGLISH))
+    expect(panel.locator(".sub").first).to_contain_text(
+        say("slide_number", number=13, count=17)
+    )
+    page.keyboard.press("ArrowLeft")
+    assert lesson.told[-1] == ("go", {"to": "canziani.12"})
+    page.keyboard.press("Escape")
+    expect(page.locator(PROJECTED)).to_have_count(0)
+    expect(page.locator(".lessons aside.lesson .slide")).to_be_visible()
+
+
+def test_a_slide_that_the_page_does_not_show_is_told_alone(bench, telling):
+    lesson = telling("annotated.12")
+    page = bench.page
+    page.keyboard.press("ArrowRight")
+    lesson.show(lessons.value("annotated.13", ENGLISH))
+    steady(page)
+    box = page.locator(".to-say").bounding_box()
+    assert (box["width"], box["height"]) == (1280, 900)
+    expect(page.locator(".to-say .slide .text")).to_be_visible()

@@ -567,7 +567,9 @@ def alike(scene: Scene, *, model: str) -> Both:
     return scene.translated.n_best, other.n_best
 
 
-def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
+def recorded_runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
+    """The recorded runs of an order of normalisation, with warm-up or without. Raises
+    UserError where there is none."""
     return there(
         [
             one
@@ -583,7 +585,7 @@ def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
 def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
     """Whether the first recorded run "learned", "failed" from the start, or "broke"
     after it had begun to."""
-    run = _runs(scene, norm, warm)[0]
+    run = recorded_runs(scene, norm, warm)[0]
     is_broken = verdict(run).key in ("run_no_number", "run_diverged")
     return "learned" if learned(run) else "broke" if is_broken else "failed", {
         "first": f"{run.loss[0]:.2f}",
@@ -595,7 +597,7 @@ def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
 @number
 def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]:
     """How many recorded runs learned."""
-    runs = _runs(scene, norm, warm)
+    runs = recorded_runs(scene, norm, warm)
     return sum(map(learned, runs)), {"count": len(runs)}
 
 

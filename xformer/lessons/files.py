@@ -7,13 +7,14 @@ holds no answer.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
+from xformer.lessons import slides as _of_slides  # noqa: F401 fills CHECKS
 from xformer.lessons.checks import PLACES
 from xformer.lessons.scene import CHECKS
 from xformer.results import Message, refusing
@@ -24,6 +25,7 @@ FOLDER = ASSETS / "lessons"
 SENTENCES = ASSETS / "lesson_sentences.json"
 GLOSSARY = ASSETS / "glossary.json"
 LECTURES = ASSETS / "lectures.json"
+TOLD = ASSETS / "told"  # of each lecture, how it is told slide by slide
 PLAN = ASSETS / "plan.json"
 # of questions
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")
@@ -120,6 +122,12 @@ class Term:
     see: Mapping[str, str]  # the address where it is to be seen
 
 
+# The first picture of a part that the fragment of an address names
+PICTURE_OF = ".at-{} .block:is(.picture, .tables, .architecture, [class*=frame-])"
+# The name of a check and its parameters
+Named = tuple[str, Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Slide:
     """What a lecture has, and what the page shows of it: nothing, where both `see` and
@@ -130,6 +138,11 @@ class Slide:
     see: Mapping[str, str]  # an address
     at: str  # the part that its fragment names
     lesson: str  # the name of one
+    point: str = ""  # a selector of its picture; "": the main one of its tab
+    page: int = 0  # of the lecture; 0 where its pages have no numbers
+    quote: str = ""  # a sentence of the lecture
+    fact: Named | None = None  # what says one sentence of the model on the page
+    question: Question | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +161,7 @@ class Lecture:
 
     title: str
     of: Text  # whose it is
-    slides: tuple[Slide, ...]
+    slides: tuple[Slide, ...]  # in the order of the lecture
 
 
 @cache
@@ -210,19 +223,56 @@ def lectures() -> dict[str, Lecture]:
         one["name"]: Lecture(
             one["title"],
             _text(one["of"], one["name"], MOST_OF_ENTRY),
-            tuple(
-                Slide(
-                    slide["term"],
-                    _text(slide["text"], slide["term"], MOST_OF_ENTRY),
-                    slide.get("see", {}),
-                    slide.get("at", ""),
-                    slide.get("lesson", ""),
-                )
-                for slide in one["slides"]
-            ),
+            tuple(_slides(one["slides"], _told(one["name"]))),
         )
         for one in _stored(LECTURES)["lectures"]
     }
+
+
+@cache
+def told() -> dict[str, Lesson]:
+    """Each lecture as a lesson, whose steps are its slides, by its name."""
+    return {
+        name: Lesson(
+            name,
+            {ENGLISH.code: lecture.title},
+            0,
+            tuple(
+                Step(one.text, one.see, question=one.question) for one in lecture.slides
+            ),
+        )
+        for name, lecture in lectures().items()
+    }
+
+
+def _told(lecture: str) -> dict[str, dict[str, Any]]:
+    """What a lecture's file adds to its slides, by their terms, in the lecture's
+    order."""
+    path = TOLD / f"{lecture}.json"
+    return {one["term"]: one for one in _stored(path)["slides"]}
+
+
+def _slides(
+    entries: Sequence[Mapping[str, Any]], added: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Slide]:
+    """The slides of a lecture: those of `added` in its order, then the others."""
+    order = {term: number for number, term in enumerate(added)}
+    for one in sorted(entries, key=lambda entry: order.get(entry["term"], len(order))):
+        term = one["term"]
+        more = added.get(term, {})
+        _known(more, ("term", "point", "page", "quote", "fact", "question"), term)
+        yield Slide(
+            term,
+            _text(one["text"], term, MOST_OF_ENTRY),
+            one.get("see", {}),
+            one.get("at", ""),
+            one.get("lesson", ""),
+            more.get("point", PICTURE_OF.format(one["at"]) if "at" in one else ""),
+            more.get("page", 0),
+            more.get("quote", ""),
+            _called(CHECKS, more["fact"], term) if "fact" in more else None,
+            _question(more["question"], term, 0) if "question" in more else None,
+        )
 
 
 def read(path: Path, chosen: Mapping[str, Sentence] | None = None) -> Lesson:

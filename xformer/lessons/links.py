@@ -90,22 +90,27 @@ OFFERS = {
 
 def where(value: str) -> tuple[Lesson, int] | None:
     """The lesson and the step, from 1, that a control names: "it.3", or "it" for its
-    first; after the last step comes the summary. None where there is none such. Raises
-    UserError for a lesson of a class that cannot be used."""
+    first; after the last step comes the summary. A lecture is a lesson too, with its
+    slides as steps: "kak.3". None where there is none such. Raises UserError for a
+    lesson of a class that cannot be used, and a slide that a lecture lacks."""
     name, _, number = value.partition(".")
     number = number or "1"
     lesson = (
         read(name.removeprefix(MARK))
         if name.startswith(MARK)
-        else files.lessons().get(name)
+        else {**files.lessons(), **files.told()}.get(name)
     )
-    if (
-        lesson is None
-        or not re.fullmatch("[0-9]{1,3}", number)
-        or not 1 <= int(number) <= len(lesson.steps) + 1
-    ):
+    if lesson is None:
         return None
-    return lesson, int(number)
+    if re.fullmatch("[0-9]{1,3}", number) and 1 <= int(number) <= (
+        len(lesson.steps) + 1
+    ):
+        return lesson, int(number)
+    if name not in files.told():
+        return None
+    raise UserError(
+        Message.of("error_slide", value=value[:40], name=name, count=len(lesson.steps))
+    )
 
 
 def read(data: str) -> Lesson:

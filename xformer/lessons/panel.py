@@ -7,7 +7,15 @@ from html import escape
 
 from xformer.figures.templates import fill
 from xformer.lessons import links
-from xformer.lessons.files import Lesson, Text, glossary, lectures, lessons, said
+from xformer.lessons.files import (
+    Lesson,
+    Text,
+    glossary,
+    lectures,
+    lessons,
+    said,
+    told,
+)
 from xformer.lessons.scene import Found
 from xformer.lessons.terms import MOST, among, linked
 from xformer.strings import ENGLISH, SPANISH, Language
@@ -56,6 +64,22 @@ def step(lesson: Lesson, number: int, language: Language) -> str:
         shown=html,
         said=partial(said, language=language),
         text=linked(html(one.text), language, seen, len(seen) + MOST),
+    )
+
+
+def slide(lecture: str, number: int, language: Language) -> str:
+    """A slide of a lecture, from 1, as it is told to a room: the lecture's words, what
+    is seen here, a sentence that the model says later (`told`), and a question."""
+    lesson = told()[lecture]
+    one = lectures()[lecture].slides[number - 1]
+    return fill(
+        "lessons.slide",
+        language,
+        lesson=lesson,
+        number=number,
+        one=one,
+        shown=partial(shown, language=language),
+        said=partial(said, language=language),
     )
 
 
@@ -165,6 +189,7 @@ def one_lecture(name: str, language: Language) -> str:
         of=said(lecture.of, language),
         slides=slides,
         others=others,
+        name=name,
     )
 
 
@@ -175,6 +200,12 @@ def reply(found: Found, language: Language, open: bool = False) -> str:
         "lessons.reply",
         language,
         found=found,
-        said=found.message.say(language),
+        said=opened(found.message.say(language)),
         open=open,
     )
+
+
+def opened(sentence: str) -> str:
+    """A sentence that begins with a capital letter, also where that of a name is
+    small."""
+    return sentence[:1].upper() + sentence[1:]

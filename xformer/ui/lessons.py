@@ -11,7 +11,7 @@ import gradio as gr
 
 from xformer.lessons import links, panel
 from xformer.lessons.checks import PLACES
-from xformer.lessons.files import lectures, lessons, said
+from xformer.lessons.files import Lesson, lectures, lessons, said, told
 from xformer.lessons.links import where
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Head, Message, UserError
@@ -45,8 +45,8 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
 
 @dataclass(frozen=True)
 class Place(Kind):
-    """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "",
-    nowhere."""
+    """Where a reader is: "it.3", the third step of a lesson, "kak.3", the third slide of
+    a lecture; one of VIEWS; or "", nowhere."""
 
     controls: Controls  # of the page, once it is laid out: what steps may set
     default: str = ""
@@ -62,7 +62,7 @@ class Place(Kind):
                     "address_choice",
                     key=key,
                     value=value[:40],
-                    options=", ".join((*VIEWS, *lessons())),
+                    options=", ".join((*VIEWS, *lessons(), *told())),
                 )
             )
         for number, step in enumerate(known[0].steps, 1):
@@ -97,11 +97,10 @@ def build(page: Page) -> None:
             trigger_mode="always_last",
             **QUIET,
         )
-        given = {
+        seen = {
             "translation": page.translation,
             "trace": page.trace,
             "lock": page.lock,
-            "lesson": at,
             **{
                 key: page.controls[key].component
                 for key in SEEN
@@ -109,7 +108,12 @@ def build(page: Page) -> None:
             },
         }
         shown.answer(
-            **page.ask(answer, given, {"panel": shown}, page=page),
+            **page.ask(answer, {**seen, "lesson": at}, {"panel": shown}, page=page),
+            trigger_mode="always_last",
+            **QUIET,
+        )
+        shown.tell(
+            **page.ask(tell, seen, {"panel": shown}, page=page),
             trigger_mode="always_last",
             **QUIET,
         )
@@ -125,10 +129,20 @@ def value(at: str, language: Language) -> dict[str, Any]:
         return {"at": at, "html": VIEWS[at](language) if at else ""}
     lesson, number = known
     here, *ahead = (
-        {"at": f"{lesson.name}.{one}", "html": panel.step(lesson, one, language)}
+        {"at": f"{lesson.name}.{one}", "html": _step(lesson, one, language)}
         for one in range(number, min(number + 1, len(lesson.steps) + 1) + 1)
     )
     return {**here, "ahead": next(iter(ahead), None)}
+
+
+def _step(lesson: Lesson, number: int, language: Language) -> str:
+    """A step as HTML, or the slide of a lecture."""
+    is_slide = lesson.name in told() and number <= len(lesson.steps)
+    return (
+        panel.slide(lesson.name, number, language)
+        if is_slide
+        else panel.step(lesson, number, language)
+    )
 
 
 def go(
@@ -142,6 +156,9 @@ def go(
     if known is None or step is None:
         return {"panel": value(to, language), "lesson": to}
     lesson, number = known
+    if not step.address:  # of what the page does not show: it stays as it is
+        at = f"{lesson.name}.{number}"
+        return {"panel": value(at, language), "lesson": at}
     address = {**step.address, "lesson": f"{lesson.name}.{number}"}
     if step.place is not None:
         name, given = step.place
@@ -161,7 +178,10 @@ def go(
         except UserError:
             # of a model that translates the sentence otherwise: its place is not marked
             pass
-    return {"panel": {"at": address["lesson"], "address": address}}
+    part = (
+        lectures()[lesson.name].slides[number - 1].at if lesson.name in told() else ""
+    )
+    return {"panel": {"at": address["lesson"], "address": address, "place": part}}
 
 
 def answer(
@@ -222,6 +242,33 @@ def answer(
             },
         }
     }
+
+
+def tell(
+    service: TranslationService,
+    language: Language,
+    *,
+    event: Any,
+    page: Page,
+    **seen: Any,
+) -> dict[str, Any]:
+    """Say the sentence of a slide that is computed from what stands on the page; "" of
+    a model that lacks what it needs."""
+    known = where(at := text_of(event, "at"))
+    lecture = lectures().get(known[0].name) if known else None
+    if known is None or lecture is None or known[1] > len(lecture.slides):
+        raise UserError(Message.of("error_answer_none"))
+    html = ""
+    if asked := lecture.slides[known[1] - 1].fact:
+        name, given = asked
+        # what is true does not depend on the answer
+        scene = replace(scene_of(service, language, page, **seen), answer="0")
+        try:
+            said = CHECKS[name](scene, **given).message.say(language)
+            html = panel.marked(panel.opened(said))
+        except UserError:
+            pass
+    return {"panel": {"at": at, "made": time.time(), "fact": html}}
 
 
 def scene_of(
