@@ -68,7 +68,7 @@ function say() {
     made.addEventListener('click', call);
     return made;
   };
-  bar.classList.toggle('telling', Boolean(panel));
+  for (const one of [bar, document.body]) one.classList.toggle('telling', Boolean(panel));
   bar.classList.toggle('alone', Boolean(panel?.querySelector('[data-alone]')));
   if (panel) {
     home ??= panel.parentElement;
@@ -142,7 +142,7 @@ function end() {
   }
   bringHome();
   if (bar.isConnected) bar.hidePopover();
-  document.body.classList.remove('projector');
+  document.body.classList.remove('projector', 'telling');
   block = null;
 }
 

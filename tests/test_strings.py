@@ -38,11 +38,13 @@ LITERAL = {
         live_schedule_cosine live_schedule_noam maps_compare_text model_line_gru_attention part_scaling pos_power
         rest_fire rest_strips rest_text_units review_agree review_why_text rivals_heads rivals_rows rule_words
         store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
-        weigh_text_queries weigh_text_zeroed""",
+        weigh_text_queries weigh_text_zeroed
+        lesson_said_brevity lesson_said_column_sum lesson_said_kernel lesson_said_leaked lesson_said_repeats
+        lesson_said_sum_after lesson_said_units_on""",
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted autoencoder_code beam_info energy_error_count error_beam
-        error_smoothing error_step error_tree_sampling first_error_head first_error_padding first_power_info
-        kernel_error_count layers_none
+        error_slide error_smoothing error_step error_tree_sampling first_error_head first_error_padding
+        first_power_info kernel_error_count layers_none
         film_long legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k
         mean_axes pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text
         sizes_decoder_layers

@@ -256,8 +256,9 @@ def _slides(
     entries: Sequence[Mapping[str, Any]], added: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Slide]:
     """The slides of a lecture: those of `added` in its order, then the others."""
-    order = {term: number for number, term in enumerate(added)}
-    for one in sorted(entries, key=lambda entry: order.get(entry["term"], len(order))):
+    stored = {one["term"]: one for one in entries}
+    ordered = [stored[term] for term in added if term in stored]
+    for one in [*ordered, *(one for one in entries if one["term"] not in added)]:
         term = one["term"]
         more = added.get(term, {})
         _known(more, ("term", "point", "page", "quote", "fact", "question"), term)
