@@ -175,6 +175,7 @@ function projectWhenSeen(wanted) {
     else say();
     return true;
   }, () => {
+    if (isMoving && document.querySelector('aside.lesson .slide')) return projectWhenSeen(wanted);  // slow to come
     isMoving = false;
     if (block && !block.checkVisibility() && !teller()) release();  // the step has no picture
   });

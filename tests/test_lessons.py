@@ -417,9 +417,15 @@ def test_no_question_holds_its_answer():
 def test_every_check_and_every_finder_is_used_and_every_reply_has_its_text():
     used = {
         step.question.check
-        for lesson in LESSONS.values()
+        for lesson in (*LESSONS.values(), *files.told().values())
         for step in lesson.steps
         if step.question
+    }
+    used |= {
+        slide.fact[0]
+        for lecture in files.lectures().values()
+        for slide in lecture.slides
+        if slide.fact
     }
     assert used | ({*OFFERS} - {"open"}) == {*CHECKS}
     assert {
