@@ -252,8 +252,19 @@ def _refers(pair: Pair, word: int, before: list[int]) -> tuple[float, Question]:
     if second != seen and (other >= LEAST if is_said else share >= BOUND):
         said = "refer" if is_said else "refer_led"
         values |= {"next": side.texts[second], "other": other}
+    if is_said and _is_common(pair, place, word, seen):
+        said = "refer_common"
     address = _in_head(pair, place, word, seen)
     return share * is_said, Question("refer", said, values, address)
+
+
+def _is_common(pair: Pair, head: Head, word: int, seen: int) -> bool:
+    """Whether more than half of the other words look most at the word that is seen,
+    too: then the head says little of this one."""
+    looks = pair.encoder[head.layer - 1, head.head - 1].argmax(axis=-1) == seen
+    others = [i for i, is_word in enumerate(pair.source.are_words) if is_word]
+    asking = [i for i in others if i not in (word, seen)]
+    return bool(asking) and bool(looks[asking].mean() > 0.5)
 
 
 def _nouns(pair: Pair) -> Iterator[tuple[int, bool]]:

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from itertools import product
 from pathlib import Path
@@ -116,6 +117,16 @@ def test_a_pronoun_looks_at_a_noun_before_it_in_the_head_that_gives_it_most():
     assert asks == "What does “it” look at?"
     assert said == "“car”: 0.62, in layer 2, head 3; next “friend” 0.11"
     assert lock == "en8-en3" and one.address["layer"] == 2 and one.address["head"] == 3
+
+
+def test_a_head_in_which_most_words_look_there_says_so():
+    others = ["I", "sold", "the", "to", "my", "friend"]
+    links = [(0, 0, word, "car", 0.7) for word in ("it", *others)]
+    ((_, said, lock, _),) = asked(made_trace(*CAR, links), kind="refer")
+    assert said == ("“car”: 0.70, in layer 1, head 1; but most words look at it there")
+    assert lock == "en8-en3"
+    ((_, said, *_),) = asked(made_trace(*CAR, links[:4]), kind="refer")
+    assert "most words" not in said
 
 
 def test_where_no_head_says_it_that_is_said():
@@ -292,6 +303,15 @@ def check_refer(one, translation, trace, given):
         assert any(one.values["other"] == pytest.approx(x, abs=1e-5) for x in others)
         is_led = one.values["other"] > one.values["share"]
         assert is_led <= (one.said == "refer_led")
+    if one.said not in ("refer_none", "refer_led"):
+        asking = [
+            group for group in all_words(trace.source) if group not in (rows, columns)
+        ]
+        too = [
+            max(words(trace.source), key=partial(share_of, maps, group)) == columns
+            for group in asking
+        ]
+        assert (sum(too) > len(too) / 2) == (one.said == "refer_common")
 
 
 def check_link(one, translation, trace, given):
