@@ -1179,7 +1179,7 @@ def test_a_page_of_another_pair_is_in_its_languages(foreign):
     page = laid_out(hebrew, language=SPANISH)
     assert (
         page.sentence.value == examples(hebrew)[0]
-        and page.sentence.label == "Oración en hebreo"
+        and page.sentence.label == "Frase en hebreo"
     )
     said, updates = open_at(page, {})
     about = updates[page.views["about"].component]

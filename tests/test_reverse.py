@@ -68,7 +68,7 @@ def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
 
 def test_texts_take_the_languages_from_the_model(both_ways, back):
     assert ENGLISH.of(back.info).say("sentence") == "Spanish sentence"
-    assert SPANISH.of(back.info).say("sentence") == "Oración en español"
+    assert SPANISH.of(back.info).say("sentence") == "Frase en español"
     assert (
         ENGLISH.of(both_ways.default.info).say("sentence")
         == ENGLISH.say("sentence")

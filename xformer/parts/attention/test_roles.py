@@ -85,7 +85,7 @@ def test_the_finder_puts_the_right_head_first():
         ),
         (
             SPANISH,
-            "La cabeza con el papel más claro en esta oración, capa 2, cabeza 1, mira a la pieza siguiente "
+            "La cabeza con el papel más claro en esta frase, capa 2, cabeza 1, mira a la pieza siguiente "
             "(100 %).",
         ),
     ],
