@@ -180,15 +180,19 @@ export function percent(p) {
   return value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
 }
 
+// Writes a number for people: with a minus sign for a hyphen, as fixed in xformer/results/messages.py does.
+const withMinus = text => text.replace('-', '\u2212');
+export const fixed = (value, digits) => withMinus(value.toFixed(digits));
+
 // Writes a number with a given count of significant digits, as people do: 0.00001, 130, 1.9 · 10⁻⁷. `decimal` of
 // xformer/results/messages.py does the same.
 const RAISED = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
 export function decimal(value, digits = 3) {
   const shown = Number(value.toPrecision(digits));
   if (!shown || Math.abs(shown) >= 1e-5)
-    return shown.toLocaleString('en', {maximumSignificantDigits: digits, useGrouping: false});
+    return withMinus(shown.toLocaleString('en', {maximumSignificantDigits: digits, useGrouping: false}));
   const [factor, power] = shown.toExponential().split('e');
-  return `${factor} · 10${[...power].map(one => RAISED[one]).join('')}`;
+  return `${withMinus(factor)} · 10${[...power].map(one => RAISED[one]).join('')}`;
 }
 
 // Parts of an SVG, as text. attributes: more of them, already escaped.

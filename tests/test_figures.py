@@ -575,6 +575,6 @@ def test_small_probabilities_of_pieces_are_told_apart():
         ["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32]
     )
     assert [row[1:] for row in cells(html)[1:]] == [
-        ["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
-        ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"],
+        ["−8.00 (&lt; 0.1 %)", "−16.00 (&lt; 0.1 %)", "−8.00"],
+        ["−9.00 (&lt; 0.1 %)", "−32.00 (&lt; 0.1 %)", "−23.00"],
     ]

@@ -109,7 +109,7 @@ def test_a_size_of_its_own_is_found(written):
         (1e-5, 3, "0.00001"),
         (0.0003, 2, "0.0003"),
         (1.9e-7, 2, "1.9 · 10⁻⁷"),
-        (-2e-12, 3, "-2 · 10⁻¹²"),
+        (-2e-12, 3, "−2 · 10⁻¹²"),
         (134, 2, "130"),
         (1.34e6, 3, "1340000"),
         (21.0, 3, "21"),
@@ -148,3 +148,21 @@ def test_nothing_is_written_with_an_e():
     assert found_in([*MODULES, *TEMPLATES], with_an_e) == {}
     for written in ('f"{rate:.3g}"', '{{ rate | f(".2e") }}', '"%.3g" % rate'):
         assert with_an_e(written), written
+
+
+# Signs, and a hyphen that is replaced; a form for Plotly begins with %.
+OWN_MINUS = re.compile(
+    r"(?<!%)\{[^{}%]*:\+,?\.\d|replace\(\W-\W+(?:−|\\u2212|\\N\{MINUS)"
+)
+
+
+def own_minus(text):
+    """The lines that write a signed number in a way of their own, not by `fixed`."""
+    return [line.strip() for line in text.splitlines() if OWN_MINUS.search(line)]
+
+
+def test_a_minus_is_written_in_one_place():
+    scripts = [path for path in SCRIPTS if path.name != "shared.js"]
+    assert found_in([*MODULES, *TEMPLATES, *scripts], own_minus) == {}
+    for written in ('f"{gain:+.2f}"', "log.replace('-', '\\u2212')"):
+        assert own_minus(written), written

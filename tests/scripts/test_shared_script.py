@@ -15,7 +15,7 @@ from xformer.figures.layout import GREY, PALETTES
 from xformer.parts.judging.maximum import FRAME
 from xformer.parts.positions.draw import LINES
 from xformer.parts.principles.draw import MARK
-from xformer.results import decimal
+from xformer.results import decimal, fixed
 from xformer.strings import ASSETS
 
 PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
@@ -192,7 +192,7 @@ def test_every_curve_is_seen_on_the_page(page, hue, theme):
 
 # What xformer/parts/steps/readings.js saves of a table
 
-PIECES = [".", "...", "1.2.3", "-", "-1.50", "7", "El"]
+PIECES = [".", "...", "1.2.3", "-", "-1.50", "−2.50", "7", "El"]
 READINGS = f"""<div class="about"><span data-name="small" data-identity="x"></span></div>
 <div id="part"><button data-save="csv">Save</button><button data-save="json">JSON</button>
 <div class="table" data-title="readings"><table>
@@ -222,7 +222,7 @@ def test_a_full_stop_is_saved_as_it_is_and_numbers_as_numbers(readings):
             )
         )
     ]
-    assert rows[1] == ["wanted", ".", "...", "1.2.3", "'-", "-1.5", "7", "El"]
+    assert rows[1] == ["wanted", ".", "...", "1.2.3", "'-", "-1.5", "-2.5", "7", "El"]
 
 
 def test_what_lets_anybody_into_a_private_space_is_not_saved(readings):
@@ -323,3 +323,9 @@ def test_numbers_are_written_as_python_writes_them(page):
             [numbers, digits],
         )
         assert written == [decimal(one, digits) for one in numbers]
+        written = page.evaluate(
+            "([numbers, digits]) => numbers.map(one => shared.fixed(one, digits))",
+            [PLACES, digits],
+        )
+        assert written == [fixed(one, f".{digits}f") for one in PLACES]
+    assert fixed(-0.5, ".1f") == decimal(-0.5) == "−0.5"

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.layout import FONT, LOOK, PALETTES, literal
-from xformer.results import decimal
+from xformer.results import decimal, fixed
 from xformer.strings import Language
 
 # Blue below 0, orange above, transparent at 0; colour-blind readers can tell them
@@ -227,5 +227,8 @@ def weight(language: Language, of: str = "") -> Hover:
     """Make the hover text of a weight or an activation. of: what is written before row
     and column."""
     return lambda row, column, value: language.say(
-        "first_hover_score", row=f"{of}{row}", key=f"{of}{column}", value=f"{value:.4f}"
+        "first_hover_score",
+        row=f"{of}{row}",
+        key=f"{of}{column}",
+        value=fixed(value, ".4f"),
     )

@@ -16,7 +16,7 @@ from xformer.figures.labels import percent, place
 from xformer.figures.taught import marks
 from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL, WORD_START, joined, spelled, words
-from xformer.results import STACKS, Comparison, Head
+from xformer.results import STACKS, Comparison, Head, fixed
 from xformer.strings import ENGLISH, Language
 
 NAMES = "AB"  # of the two sentences
@@ -284,7 +284,7 @@ def plot_head(
         if value != value:
             return say("pairs_no_word")
         return (
-            f"{query} → {key}: {value:+.3f}"
+            f"{query} → {key}: {fixed(value, '+.3f')}"
             if reach
             else say("looks_at", query=query, list=f"{key} {percent(value)}")
         )
@@ -321,7 +321,7 @@ def _most_changed(
             "pairs_changed",
             row=rows[q],
             column=columns[k],
-            change=f"{known[q, k]:+.2f}",
+            change=fixed(known[q, k], "+.2f"),
         )
         for q, k in zip(*np.unravel_index(order, known.shape), strict=True)
         if abs(known[q, k]) >= 0.01

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from xformer.figures import labels
 from xformer.pieces import WORD_START
-from xformer.results import decimal
+from xformer.results import decimal, fixed
 from xformer.strings import ASSETS, Language, of_parts
 
 HELPERS = {
@@ -56,7 +56,7 @@ FOLDERS = [ASSETS / "html", *sorted({path.parent for path in of_parts("*.html")}
 ENVIRONMENT = Environment(
     loader=Templates(FOLDERS), autoescape=True, undefined=StrictUndefined
 )
-ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
+ENVIRONMENT.filters["f"] = fixed  # {{ share | f(".3f") }}
 ENVIRONMENT.filters["n"] = decimal  # {{ rate | n(2) }}
 
 

@@ -12,23 +12,40 @@ from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
-__all__ = ["Message", "UserError", "decimal", "misfit", "refusing", "unread"]
+__all__ = [
+    "Message",
+    "UserError",
+    "decimal",
+    "fixed",
+    "misfit",
+    "refusing",
+    "unread",
+]
+
+MINUS = "\N{MINUS SIGN}"  # as people read it; files and the API have a hyphen
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PLAIN = 1e-5  # numbers that are smaller are written with a power of ten
+
+
+def fixed(value: float, form: str) -> str:
+    """Write a number for people in a form of Python's, such as "+.2f", with a minus
+    sign for a hyphen. `fixed` of assets/shared.js does the same."""
+    return f"{value:{form}}".replace("-", MINUS)
 
 
 def decimal(value: float, digits: int = 3) -> str:
     """Write a number with a given count of significant digits, as people do: 0.00001,
     130, 1.9 · 10⁻⁷. `decimal` of assets/shared.js does the same."""
     if not math.isfinite(value):
-        return str(value).replace("inf", "∞")
+        return str(value).replace("inf", "∞").replace("-", MINUS)
     shown = float(f"{value:.{digits}g}")
     if 0 < abs(shown) < PLAIN:
         factor, power = f"{shown:.{digits - 1}e}".split("e")
-        return f"{float(factor):g} · 10{str(int(power)).translate(RAISED)}"
+        factor = fixed(float(factor), "g")
+        return f"{factor} · 10{str(int(power)).translate(RAISED)}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(shown)))) if shown else 0
-    written = f"{shown:.{decimals}f}"
+    written = fixed(shown, f".{decimals}f")
     return written.rstrip("0").rstrip(".") if decimals else written
 
 

@@ -18,11 +18,11 @@ def test_before_and_after_shows_every_word_of_the_old_translation():
     )
     assert cells(html) == [
         ["Word", "with all heads", "without them", "change (nats)"],
-        ["El", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
-        ["gatito", "-0.40 (67.0 %)", "-10.50 (&lt; 0.1 %)", "-10.10"],
-        ["&lt;/s&gt;", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
+        ["El", "−0.10 (90.5 %)", "−0.10 (90.5 %)", "+0.00"],
+        ["gatito", "−0.40 (67.0 %)", "−10.50 (&lt; 0.1 %)", "−10.10"],
+        ["&lt;/s&gt;", "−0.10 (90.5 %)", "−0.10 (90.5 %)", "+0.00"],
     ]
-    assert "stays the same" in html and "-0.60; without them: -10.70 (-10.10)" in html
+    assert "stays the same" in html and "−0.60; without them: −10.70 (−10.10)" in html
 
 
 def test_effects_are_listed_in_the_order_given_with_signs():
@@ -30,7 +30,7 @@ def test_effects_are_listed_in_the_order_given_with_signs():
         [HeadEffect(Head("cross", 2, 1), 1.25), HeadEffect(Head("cross", 1, 4), -0.5)]
     )
     assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
-    assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html
+    assert "+1.250" in html and "−0.500" in html and 'value="0.400"' in html
 
 
 def test_a_head_or_a_whole_layer_is_switched_off_and_none_twice(running):

@@ -8,7 +8,7 @@ from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import sentence, shown, shown_all
 from xformer.figures.templates import fill
 from xformer.parts.attribution_methods.methods import Answers
-from xformer.results import Occlusion
+from xformer.results import Occlusion, fixed
 from xformer.strings import ENGLISH, Language
 
 
@@ -21,13 +21,17 @@ def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
     """
     say = language.say
     reach = max(1.0, float(np.abs(effects.effect).max()))
+
+    def hover(piece: str, word: str, value: float) -> str:
+        return say(
+            "occlusion_hover", piece=piece, word=word, value=fixed(value, "+.2f")
+        )
+
     return matrix(
         effects.effect,
         Axis(say("occlusion_rows"), shown_all(effects.predicted)),
         Axis(say("occlusion_columns"), shown_all(effects.words)),
-        lambda piece, word, value: say(
-            "occlusion_hover", piece=piece, word=word, value=f"{value:+.2f}"
-        ),
+        hover,
         title=say("occlusion_title"),
         scale=Scale(say("occlusion_bar"), reach, signed=True),
         pair=(sentence(effects.words), sentence(effects.predicted)),

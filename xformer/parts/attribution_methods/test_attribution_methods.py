@@ -16,7 +16,7 @@ from xformer.parts.attribution_methods import part
 from xformer.parts.attribution_methods.draw import compared, occlusion
 from xformer.parts.attribution_methods.methods import answers
 from xformer.pieces import words
-from xformer.results import Head, Occlude, Occlusion
+from xformer.results import Head, Occlude, Occlusion, fixed
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 
@@ -41,7 +41,7 @@ def test_occlusion_shows_every_word_left_out_with_its_sign():
         "no change stands in the middle of the colours"
     )
     assert (
-        "el without cats: the log-probability falls by -0.50 nats"
+        "el without cats: the log-probability falls by −0.50 nats"
         in figure.data[0].text[0][1]
     )
 
@@ -65,9 +65,9 @@ def test_three_answers_stand_side_by_side_for_one_target_word(trace):
     )
     html = compared(found, "el gato", "layer 2, head 1")
     assert (
-        f"{found.raw[1]:.3f}" in html
+        fixed(found.raw[1], ".3f") in html
         and "+3.00" in html
-        and "-1.00" in html
+        and "−1.00" in html
         and "–" in html
     )
     assert (
@@ -176,7 +176,7 @@ def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(
     )
     wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
     assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [
-        f"{value:.3f}" for value in wanted
+        fixed(value, ".3f") for value in wanted
     ]
 
 

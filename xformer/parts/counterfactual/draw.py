@@ -10,7 +10,7 @@ from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import place, sentence, shown, shown_all
 from xformer.figures.layout import literal
 from xformer.figures.templates import fill
-from xformer.results import Candidate, Head, Trace
+from xformer.results import Candidate, Head, Trace, fixed
 from xformer.strings import ENGLISH, Language
 
 MOST = 3  # heads that are named in words
@@ -41,7 +41,7 @@ def difference(
             "rivals_hover",
             head=head,
             key=key,
-            value=f"{value:+.3f}",
+            value=fixed(value, "+.3f"),
             new=literal([new_piece])[0],
         )
 
@@ -81,9 +81,9 @@ def comparison(
     total = language.say(
         "rivals_total",
         **pieces,
-        before=f"{before:.2f}",
-        after=f"{after:.2f}",
-        change=f"{after - before:+.2f}",
+        before=fixed(before, ".2f"),
+        after=fixed(after, ".2f"),
+        change=fixed(after - before, "+.2f"),
     )
     return fill(
         "counterfactual.comparison",

@@ -292,7 +292,7 @@ def test_the_comparison_marks_what_changed_and_is_never_html(traces):
     assert "El <del>&lt;i&gt; .</del> <ins>perro</ins>" in html
     assert "<i>" not in html and "<b>" not in html
     assert (
-        "Log-probability: -2.00 with “&lt;i&gt;”, -1.50 with “perro” (+0.50)." in html
+        "Log-probability: −2.00 with “&lt;i&gt;”, −1.50 with “perro” (+0.50)." in html
     )
     assert "With “&lt;i&gt;” at step 2" in html and "With “perro” at step 2" in html
 

@@ -14,7 +14,14 @@ from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.templates import fill
-from xformer.results import Attribution, Calibration, PoolingScore, Sentiment, decimal
+from xformer.results import (
+    Attribution,
+    Calibration,
+    PoolingScore,
+    Sentiment,
+    decimal,
+    fixed,
+)
 from xformer.results.reviews import PretrainingStudy
 from xformer.strings import ENGLISH, Language
 
@@ -183,7 +190,7 @@ def agreement(
     return language.say(
         "review_agree",
         how=language.say(f"review_agree_{how}"),
-        value=f"{value:+.2f}",
+        value=fixed(value, "+.2f"),
         words=len(attribution.words),
     )
 

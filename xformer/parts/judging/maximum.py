@@ -10,7 +10,7 @@ from xformer.figures.layout import BLUE, END, GRID, ORANGE, axis, layout, litera
 from xformer.figures.templates import fill
 from xformer.parts.judging.draw import label_name
 from xformer.pieces import SPECIAL
-from xformer.results import Attribution, Maximum
+from xformer.results import Attribution, Maximum, fixed
 from xformer.strings import ENGLISH, Language
 
 ROWS = 16  # words in the picture; of a longer text those that give the most dimensions
@@ -69,7 +69,12 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
     given = [_bare(found.words[i]) for i in found.givers[order]]
     hints = [
         [
-            say("gives_hover", word=name, dimension=dimension, value=f"{value:+.3f}")
+            say(
+                "gives_hover",
+                word=name,
+                dimension=dimension,
+                value=fixed(value, "+.3f"),
+            )
             for dimension, value in zip(x, line, strict=True)
         ]
         for name, line in zip(literal(names), values.tolist(), strict=True)
@@ -78,8 +83,8 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
         say(
             "gives_hover_adds",
             dimension=dimension,
-            value=f"{value:+.3f}",
-            weight=f"{weight:+.3f}",
+            value=fixed(value, "+.3f"),
+            weight=fixed(weight, "+.3f"),
             word=word,
         )
         for dimension, value, weight, word in zip(
@@ -184,9 +189,9 @@ def explained(
         word=_bare(found.words[most]),
         count=int(gives[most]),
         all=len(adds),
-        sum=f"{added:+.2f}",
-        bias=f"{found.bias:+.2f}",
-        total=f"{added + found.bias:+.2f}",
+        sum=fixed(added, "+.2f"),
+        bias=fixed(found.bias, "+.2f"),
+        total=fixed(added + found.bias, "+.2f"),
         toward=toward,
         against=against,
     )

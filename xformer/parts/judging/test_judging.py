@@ -30,6 +30,7 @@ from xformer.results import (
     PoolingScore,
     Sentiment,
     UserError,
+    fixed,
 )
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
 from xformer.serve.reviews import SentimentService
@@ -98,7 +99,7 @@ def test_words_carry_their_sign_strength_and_number_and_are_escaped():
     ]
     assert (
         found[1][2:] == ("&lt;b&gt;: +0.50 nats", "&lt;b&gt;")
-        and found[3][2] == "dull: -2.50 nats"
+        and found[3][2] == "dull: −2.50 nats"
     )
     assert found[2][3] == "&amp;"
     assert "±2.50 nats" in figures.effects(attribution())
@@ -160,7 +161,7 @@ def test_agreement_is_one_sentence(effect, said):
     sentence = figures.agreement(attribution(effect), View())
     assert said in sentence
     if "Spearman" in sentence:
-        assert re.search(r"is ([+-][\d.]+) over 6 words", sentence)
+        assert re.search(r"is ([+−][\d.]+) over 6 words", sentence)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_the_words_that_count_most_come_first_with_both_numbers():
         figures.strongest(attribution(), View()),
     )
     assert rows[:3] == [
-        ("dull", "-2.50", "40.0 %"),
+        ("dull", "−2.50", "40.0 %"),
         ("&amp;", "+1.25", "20.0 %"),
         ("&lt;b&gt;", "+0.50", "10.0 %"),
     ]
@@ -222,7 +223,7 @@ def test_an_edit_says_how_far_it_moved_the_verdict_and_shows_no_verdict_again():
     )
     assert "A <del>dull</del> <ins>great</ins> &lt;i&gt; film." in html
     assert (
-        "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)"
+        "The probability of “positive” goes from 80.0 % to 25.0 % (−55.0 points)"
         in html
     )
     assert "verdict" not in html and figures.moved(sentiment(), sentiment()) == ""
@@ -426,7 +427,7 @@ def test_what_pre_training_is_worth_is_said_with_the_spread_seed_by_seed():
         "+11.0",
         "+7.0 to +16.0",
     ), "0.10, 0.16 and 0.07"
-    assert gains["two, pre-trained, against language model"] == ("+3.0", "-2.0 to +6.0")
+    assert gains["two, pre-trained, against language model"] == ("+3.0", "−2.0 to +6.0")
     for text in (
         "2.5 minutes",
         "the autoencoder 3.1",
@@ -475,7 +476,7 @@ def test_numbers_on_the_page_are_those_of_the_service(running, ask):
     found = answer["attribution"]
     hints = [hint for _, _, hint, _ in spans(answer["effects"])][: len(found.words)]
     assert [hint.rsplit(": ")[-1] for hint in hints] == [
-        f"{value:+.2f} nats" for value in found.effect
+        f"{fixed(value, '+.2f')} nats" for value in found.effect
     ]
 
 
@@ -772,13 +773,13 @@ def test_the_word_that_gives_a_dimension_is_framed_and_the_bars_are_number_times
     )
     assert (
         bars.text[0]
-        == "dimension 3, given by a&lt;b&gt;: × weight -1.000 = -4.000 nats"
+        == "dimension 3, given by a&lt;b&gt;: × weight −1.000 = −4.000 nats"
     )
     said = of_maximum.explained(attribution(), maximum(), SPANISH)
     assert (
         "«a&lt;b&gt;» da más que ninguna: 2 de 3 dimensiones" in said
-        and "-4.00 nats" in said
-        and "-3.75" in said
+        and "−4.00 nats" in said
+        and "−3.75" in said
     )
 
 
@@ -803,7 +804,7 @@ def test_the_words_that_give_are_tabled_with_what_that_adds():
     table = json.loads(unescape(re.search(r'data-table="(.*?)"', html)[1]))
     assert table["columns"] == ["Word", "gives", "dimensions", "nats added"]
     assert table["rows"] == [["a<b>", 2, "1 3", -3.5], ["<s>", 1, "2", -0.5]]
-    assert "<b>" not in html.replace("&lt;b&gt;", "") and "-3.50" in html
+    assert "<b>" not in html.replace("&lt;b&gt;", "") and "−3.50" in html
 
 
 def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(

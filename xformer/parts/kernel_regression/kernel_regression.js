@@ -3,7 +3,7 @@
 // 'move' {points}, as "x,y x,y".
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {ARROWS, escapeHtml, fill, pointIn, redraw} from '../../../assets/shared.js';
+import {ARROWS, escapeHtml, fill, fixed, pointIn, redraw} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
 const HEIGHT = 320, LEFT = 34, BOTTOM = 26, EDGE = 10, STEP = 0.1;
@@ -56,7 +56,7 @@ export default function start({element, props, trigger, watch}) {
       `<p class="sub" data-hint>${escapeHtml(shown.label)}</p>`);
   }
 
-  const nameOf = i => say('kernel_point', {number: i + 1, x: points[i][0].toFixed(2), y: points[i][1].toFixed(2)});
+  const nameOf = i => say('kernel_point', {number: i + 1, x: fixed(points[i][0], 2), y: fixed(points[i][1], 2)});
 
   function put(i, x, y) {
     const within = (number, [least, most]) => Math.round(100 * Math.min(most, Math.max(least, number))) / 100;

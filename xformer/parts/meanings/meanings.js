@@ -4,7 +4,7 @@
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
 import {
-  SIZES, bytes, decimal, escapeHtml, fill, isDark, label, pointIn, rect, redraw, tongue,
+  SIZES, bytes, decimal, escapeHtml, fill, fixed, isDark, label, pointIn, rect, redraw, tongue,
 } from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
@@ -130,7 +130,7 @@ export default function start({element, props, trigger, watch}) {
     inside('.side h3').textContent = word ? say('nearest', {word: word.text}) : '';
     const list = inside('.near');
     list.innerHTML = map.near.map(([i, cosine]) => `<li><button type="button" data-word="${i}">` +
-      `<span>${within(words[i])}</span> <b>${cosine.toFixed(2)}</b></button></li>`).join('');
+      `<span>${within(words[i])}</span> <b>${fixed(cosine, 2)}</b></button></li>`).join('');
     if (focused && !focused.isConnected) list.querySelector('button')?.focus({preventScroll: true});
     inside('.alike').innerHTML = alike();
     showHits();
@@ -156,7 +156,7 @@ export default function start({element, props, trigger, watch}) {
       `<p>${escapeHtml(say('alike', {word: text, sentence: textOf(i)}))}</p><table><tr>` +
       map.alike.map((_, layer) => `<th scope="col">${layer}</th>`).join('') + '</tr><tr>' +
       map.alike.map((cosines, layer) => `<td${layer === layerOf(map.drawn) ? ' class="now"' : ''}>` +
-        `${cosines[map.word][i].toFixed(2)}</td>`).join('') + '</tr></table>').join('');
+        `${fixed(cosines[map.word][i], 2)}</td>`).join('') + '</tr></table>').join('');
   }
 
   function findWords(text) {

@@ -33,7 +33,7 @@ from xformer.figures.layout import (
     panels,
 )
 from xformer.figures.templates import fill
-from xformer.results import Walk, decimal
+from xformer.results import Walk, decimal, fixed
 from xformer.strings import ENGLISH, Language
 
 # by the mask
@@ -119,7 +119,7 @@ def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
         "first_inputs_turned", least=f"{stretched[-1]:.2f}", most=f"{stretched[0]:.2f}"
     )
     return (
-        f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
+        f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=fixed(q[0], "+.4f"))} '
         f"{language.html('first_inputs_error', error=decimal(float(np.abs(q - walk.q[query]).max()), 2))} "
         f"{turned}</p>"
     )
@@ -414,7 +414,7 @@ def _outlined(
     rows, columns = np.unravel_index(largest, products.shape)
     text = [
         language.say(
-            hover, value=f"{products[row, column]:+.3f}", dimension=int(column) + 1
+            hover, value=fixed(products[row, column], "+.3f"), dimension=int(column) + 1
         )
         for row, column in zip(rows, columns, strict=True)
     ]
@@ -471,7 +471,7 @@ def all_queries(
     say = language.say
 
     def hover(query: str, key: str, value: float) -> str:
-        number = say("first_masked") if math.isnan(value) else f"{value:.4f}"
+        number = say("first_masked") if math.isnan(value) else fixed(value, ".4f")
         return say("first_hover_score", row=query, key=key, value=number)
 
     weights, beta = changed(walk, rule, power, mask)
@@ -534,7 +534,7 @@ def summary(
             bits=f"{explain.entropy(row[None])[0]:.2f}",
             own=f"{explain.entropy(model[None])[0]:.2f}",
             most=f"{most_bits:.2f}",
-            cosine=f"{cosine:.2f}",
+            cosine=fixed(cosine, ".2f"),
         )
     ]
     leaked = float(row[~walk.mask[query]].sum())
@@ -707,7 +707,7 @@ def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
         small=d * d,
         share=share,
         error=decimal(float(np.abs(parts.sum(axis=0) + walk.b_q - cut).max()), 2),
-        cosine=f"{cosine:.2f}",
+        cosine=fixed(cosine, ".2f"),
         theirs=theirs,
         ours=ours,
         model=model,

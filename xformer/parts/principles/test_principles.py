@@ -20,7 +20,7 @@ from xformer.model import Record, Trace, Transformer
 from xformer.parts.principles import draw as figures
 from xformer.parts.principles import part as tab
 from xformer.pieces import BOS, EOS
-from xformer.results import Begin, Head, UserError, Walk, WalkHead
+from xformer.results import Begin, Head, UserError, Walk, WalkHead, fixed
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 
@@ -769,7 +769,7 @@ def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
     np.testing.assert_allclose(weights[1:] @ x[0], walk.q[1], atol=1e-4)
     assert weights.shape == (9, 33) and x[0, -1] == 1 and np.isnan(weights[0]).all()
     said = figures.checked_inputs(walk, 1)
-    assert f"the first number of q is {walk.q[1, 0]:+.4f}" in said
+    assert f"the first number of q is {fixed(walk.q[1, 0], '+.4f')}" in said
     assert number_in(r"own q is (.+?)\.( |<)", said) < 1e-4
     most, least = (
         np.sqrt(np.linalg.eigvalsh(walk.w_q.T @ walk.w_q))[i] for i in (-1, 0)

@@ -11,7 +11,7 @@ import gradio as gr
 from xformer.explain.alignment import given_heads
 from xformer.figures import pairs as figures
 from xformer.figures.notice import notice
-from xformer.results import Comparison, Head, Options
+from xformer.results import Comparison, Head, Options, fixed
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure
@@ -159,7 +159,7 @@ def follow(
     if not ranked or before.get("asked") == asked:
         return {}
     choices = [
-        (f"{head_label(head, language)} ({change:+.2f})", str(head))
+        (f"{head_label(head, language)} ({fixed(change, '+.2f')})", str(head))
         for head, change in ranked
     ]
     kept = (

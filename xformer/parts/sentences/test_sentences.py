@@ -9,6 +9,7 @@ import pytest
 from tests.pages import laid_out
 from xformer.figures import pairs as figures
 from xformer.parts.sentences import part as tab
+from xformer.results import fixed
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 
@@ -122,7 +123,7 @@ def test_a_new_comparison_opens_on_the_head_that_changes_most(
         answer["pair_head"]["value"] == str(head)
         and len(answer["pair_head"]["choices"]) == 24
     )
-    assert f"({change:+.2f})" in answer["pair_head"]["choices"][0][0]
+    assert f"({fixed(change, '+.2f')})" in answer["pair_head"]["choices"][0][0]
     chosen = answered(action=None, asked=answer["asked"], pair_head=str(order[5][0]))
     assert "pair_head" not in chosen
 

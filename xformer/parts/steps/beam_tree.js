@@ -3,7 +3,7 @@
 // parent, its best continuation, and its neighbours above and below.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, label, rect, redraw, tongue} from '../../../assets/shared.js';
+import {escapeHtml, fill, fixed, label, rect, redraw, tongue} from '../../../assets/shared.js';
 
 const COLUMN = 132, BOX = 107, ROW = 27, HIGH = 22, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
@@ -39,8 +39,8 @@ export default function start({element, props, trigger, watch}) {
   function box(node, i) {
     const x = xOf(node), y = yOf(node), kind = kindOf(node);
     const values = {piece: node.piece, step: node.step + 1, rank: node.row + 1, fate: fateOf(node),
-                    total: node.total.toFixed(3), score: node.score.toFixed(4), log_prob: node.log_prob.toFixed(3)};
-    const hint = escapeHtml(say('tree_hover', values)), number = node.score.toFixed(2);
+                    total: fixed(node.total, 3), score: fixed(node.score, 4), log_prob: fixed(node.log_prob, 3)};
+    const hint = escapeHtml(say('tree_hover', values)), number = fixed(node.score, 2);
     const written = `${kind === 'winner' ? '★ ' : ''}${cut(node.piece)}`;
     return `<g class="node ${kind}${node.best ? ' best' : ''}" data-node="${i}" role="button" ` +
       `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" ` +

@@ -6,7 +6,7 @@ from typing import Any
 from xformer.figures.labels import sentence, shown
 from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL
-from xformer.results import BeamTree
+from xformer.results import BeamTree, fixed
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
@@ -145,19 +145,19 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut else ""
     if node == best:
         ended = sum(one.fate == "ended" for one in tree.branches)
-        return cut + say("tree_why_won", score=f"{branch.score:.4f}", count=ended)
+        return cut + say("tree_why_won", score=fixed(branch.score, ".4f"), count=ended)
     if branch.fate == "ended":
         place = places(tree).get(node)
         if place is None:
             return cut + say(
-                "tree_why_displaced", score=f"{branch.score:.4f}", width=width
+                "tree_why_displaced", score=fixed(branch.score, ".4f"), width=width
             )
         said = say(
             "tree_why_place",
             place=place,
-            score=f"{branch.score:.4f}",
-            winner=f"{winning.score:.4f}",
-            below=f"{winning.score - branch.score:.4f}",
+            score=fixed(branch.score, ".4f"),
+            winner=fixed(winning.score, ".4f"),
+            below=fixed(winning.score - branch.score, ".4f"),
         )
         likelier = branch.total > winning.total
         return f"{cut}{said} {say('tree_why_shorter' if likelier else 'tree_why_less')}"
@@ -169,7 +169,7 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
             "step": branch.step + 1,
             "rank": rank,
             "width": width,
-            "score": f"{branch.score:.4f}",
+            "score": fixed(branch.score, ".4f"),
         }
         # nothing is kept at the length limit
         if tree.pieces[node] == SPECIAL[EOS] or not kept:
@@ -183,8 +183,8 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
             )
         return say(
             "tree_why_dropped",
-            total=f"{branch.total:.3f}",
-            least=f"{min(kept):.3f}",
+            total=fixed(branch.total, ".3f"),
+            least=fixed(min(kept), ".3f"),
             **values,
         )
     said = say("tree_why_kept", step=branch.step + 1, rank=rank, width=width)
@@ -209,7 +209,7 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     ]:
         return say(
             "tree_later_displaced",
-            score=f"{max(ended):.4f}",
+            score=fixed(max(ended), ".4f"),
             width=tree.translation.options.beam,
         )
     # A branch that is kept at a step either has a continuation that is kept at the

@@ -25,6 +25,7 @@ from xformer.results import (
     Translation,
     UserError,
     Why,
+    fixed,
     questions,
 )
 from xformer.serve.protocol import TranslationService
@@ -532,8 +533,8 @@ def go_on(
     ]
     total = language.html(
         "tree_went_total",
-        new=f"{sum(new.log_probs):.2f}",
-        old=f"{sum(own.log_probs):.2f}",
+        new=fixed(sum(new.log_probs), ".2f"),
+        old=fixed(sum(own.log_probs), ".2f"),
     )
     text = (
         changed_words(own.text, new.text) if new.text else language.html("rivals_empty")

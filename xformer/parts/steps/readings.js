@@ -12,7 +12,7 @@ export default function start({element, trigger}) {
   function valueOf(cell) {
     const {value, probability} = cell.dataset, text = cell.textContent.trim();
     return value !== undefined ? Number(value) : probability !== undefined ? text :
-      /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+      /^[-\u2212]?\d+(\.\d+)?$/.test(text) ? Number(text.replace('\u2212', '-')) : text;
   }
 
   function row(line) {

@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {SIZES, escapeHtml, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
+import {SIZES, escapeHtml, fixed, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
 import {transport} from '../../../assets/transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -88,7 +88,7 @@ export default function start({element, props, trigger, watch}) {
       return `<li class="${chosen ? 'chosen' : ''}"><span class="rank">${rank}</span>` +
         `<span class="name" lang="${tongue('target')}">${escapeHtml(name)}</span>` +
         `<span class="track"><i style="--share:${p.toFixed(4)}"></i></span>` +
-        `<span class="number">${percent(p)}</span><span class="number log">${log.toFixed(2)}</span></li>`;
+        `<span class="number">${percent(p)}</span><span class="number log">${fixed(log, 2)}</span></li>`;
     };
     const listed = now.likeliest.map(([name, log], i) => row(i + 1, name, log, i + 1 === now.rank));
     if (!now.rank) listed.push(row('…', now.wanted, now.log_prob, true));
@@ -104,7 +104,7 @@ export default function start({element, props, trigger, watch}) {
     const [[best, log]] = now.likeliest;
     const rank = say(key, {rank: now.rank, best, percent: percent(Math.exp(log)), because: play.because});
     return `${say('play_said', {piece: now.wanted, percent: percent(Math.exp(now.log_prob)),
-                                log_prob: now.log_prob.toFixed(2), total: now.total.toFixed(2)})} ${rank}`;
+                                log_prob: fixed(now.log_prob, 2), total: fixed(now.total, 2)})} ${rank}`;
   }
 
   function go(to, told = true) {

@@ -15,6 +15,7 @@ from xformer.results import (
     Options,
     TranslateByLayer,
     Translation,
+    fixed,
 )
 from xformer.strings import SPANISH
 
@@ -62,7 +63,9 @@ def test_every_hypothesis_is_told_why_with_its_own_numbers(grown):
     for node, branch in enumerate(grown.branches):
         said = beam_tree.verdict(grown, node)
         table = beam_tree.why(grown, node)
-        assert f"{branch.total:.3f}" in table and f"{branch.score:.4f}" in table
+        assert (
+            fixed(branch.total, ".3f") in table and fixed(branch.score, ".4f") in table
+        )
         step = [at for at, one in enumerate(grown.branches) if one.step == branch.step]
         if branch.fate == "dropped" and grown.pieces[node] != "</s>":
             assert said.startswith(f"Dropped at step {branch.step + 1}: ")
@@ -190,7 +193,7 @@ def test_one_that_ended_and_was_displaced_was_not_dropped():
     )
     tree = BeamTree(found, branches, ("▁a", "</s>", "▁b", "</s>"))
     assert beam_tree.verdict(tree, 0).endswith(
-        "The best hypothesis that grew from it came to an end with -2.0000, but others (1) did so with a better score."
+        "The best hypothesis that grew from it came to an end with −2.0000, but others (1) did so with a better score."
     )
 
 
@@ -224,7 +227,7 @@ def test_the_length_penalty_is_blamed_where_it_decided():
     assert beam_tree.places(tree) == {1: 2, 3: 1}
     said = beam_tree.verdict(tree, 1)
     assert said.startswith(
-        "It came out as number 2: its score of -1.0000 is 0.2000 below the winner’s -0.8000."
+        "It came out as number 2: its score of −1.0000 is 0.2000 below the winner’s −0.8000."
     )
     assert said.endswith("without the length penalty (α = 0) it would beat the winner.")
     assert "The winner goes through here." in beam_tree.verdict(tree, 2)

@@ -28,7 +28,7 @@ def test_a_row_a_layer_with_the_words_that_the_last_lacks_marked():
         "1",
         "2: all",
     ]
-    assert html.count("already the last word") == 1 and html.count("-0.50") == 3
+    assert html.count("already the last word") == 1 and html.count("−0.50") == 3
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from xformer.figures.labels import place, sentence, shown, shown_all, times
-from xformer.results import STACKS, Forced, Head, Trace, Why
+from xformer.results import STACKS, Forced, Head, Trace, Why, fixed
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
@@ -149,4 +149,4 @@ def twin(
 
 def signed(value: float) -> str:
     """Write a number of nats with its sign."""
-    return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+    return fixed(value, "+.2f")

@@ -12,7 +12,7 @@ from xformer.figures.heatmap import Axis
 from xformer.figures.labels import place
 from xformer.figures.pairs import CELL, NAMES, HeadMaps, differing, head_maps, plot_head
 from xformer.figures.templates import fill
-from xformer.results import Comparison, Head, Trace, TwoModels
+from xformer.results import Comparison, Head, Trace, TwoModels, fixed
 from xformer.strings import ENGLISH, Language
 
 TALL = 220  # pixels of a map
@@ -37,14 +37,13 @@ def table(found: TwoModels, language: Language = ENGLISH) -> str:
     for side, (info, head, error) in enumerate(
         zip(found.infos, found.heads(), found.errors, strict=True)
     ):
+        log_prob = found.log_probs[side]
         where = "–" if head is None else place(head, language)
         rows.append(
             (
                 f"{NAMES[side]} · {info.name}",
                 words[side],
-                f"{found.log_probs[side]:.2f} ({math.exp(found.log_probs[side]):.0%})".replace(
-                    "-", "−"
-                ),
+                f"{fixed(log_prob, '.2f')} ({math.exp(log_prob):.0%})",
                 *([f"{found.scores[side].score:.1f}"] if found.scores else []),
                 f"{found.translations[side].seconds:.2f} s",
                 where

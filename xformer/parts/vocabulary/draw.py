@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xformer.figures.labels import paragraph, readable
 from xformer.figures.templates import fill
 from xformer.pieces import WORD_START
-from xformer.results import Neighbour, Pieced
+from xformer.results import Neighbour, Pieced, fixed
 from xformer.strings import ENGLISH, Language
 
 
@@ -68,7 +68,7 @@ def found(
         count=len(own.pieces),
         piece=readable(piece),
         other=readable(other),
-        cosine=f"{cosine:.2f}",
+        cosine=fixed(cosine, ".2f"),
     )
 
 

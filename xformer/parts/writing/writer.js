@@ -5,7 +5,7 @@
 // the last piece away.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, percent, redraw, whenOutOfSight} from '../../../assets/shared.js';
+import {escapeHtml, fill, fixed, percent, redraw, whenOutOfSight} from '../../../assets/shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
@@ -49,7 +49,7 @@ export default function start({element, props, trigger, watch}) {
       '<h3></h3><p class="sub"></p><ol></ol>');
     inside('.sum').textContent = text.perplexity === null ? say('lm_summary_none') :
       say('lm_summary', {perplexity: text.perplexity.toFixed(1), pieces: text.pieces.length,
-                         total: text.total.toFixed(2).replace('-', '\u2212')}) +
+                         total: fixed(text.total, 2)}) +
       (text.finished ? ` ${say('lm_ended')}` : '');
     show();
   }
@@ -87,7 +87,7 @@ export default function start({element, props, trigger, watch}) {
     const p = Math.exp(log), chance = text.chances[i];
     const said = chance ? say('lm_drawn', {percent: percent(chance)}) : say('lm_drawn_never');
     const drawn = atEnd ? `<span class="number chance">${escapeHtml(said)}</span>` :
-      `<span class="number log">${log.toFixed(2)}</span>`;
+      `<span class="number log">${fixed(log, 2)}</span>`;
     return `<li class="${i + 1 === chosen ? 'chosen' : ''}"><button type="button" data-rank="${i}" ` +
       `aria-label="${escapeHtml(say('lm_take', {piece}))}" lang="en">${escapeHtml(piece)}</button>` +
       `<span class="track"><i style="--share:${p.toFixed(4)}"></i></span>` +
