@@ -167,6 +167,7 @@ export default function start({element}) {
     field.scrollLeft = 0;
   };
 
+  whenSettled(() => ask.classList.contains('typing') || closeExamples());  // the field has the focus at its end
   field.addEventListener('pointerdown', () => type(true));
   field.addEventListener('input', () => type());
   field.addEventListener('keydown', event => {

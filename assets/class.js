@@ -51,6 +51,8 @@ function start(panel, play) {
   const reply = box.querySelector('.reply'), template = box.querySelector('template');
   const newDraft = () => ({title: '', language: box.dataset.language, steps: [emptyStep()]});
   let draft = kept(DRAFT) ?? newDraft();
+  const last = box.querySelector(`.ready option[value="${CSS.escape(panel.dataset.last ?? '')}"]`);
+  if (last) last.selected = true;  // the lesson that was read last
 
   const fieldsOf = check => {
     const option = list.querySelector(`option[value="${check}"]`);

@@ -213,7 +213,8 @@ export default function start({element, props, trigger, watch}) {
   // Says what is highlighted; what is said already is not said again.
   function describe() {
     const isLocked = locked.row !== undefined || locked.column !== undefined, said = inside('.said');
-    const hint = isLocked && !isLarge() ? ' ' + map.texts.view_locked : '';
+    const isSaid = ['row', 'column'].every(axis => (hovered[axis] ?? locked[axis]) === locked[axis]);
+    const hint = isLocked && isSaid && !isLarge() ? ' ' + map.texts.view_locked : '';
     const text = description(map, {...locked, ...hovered}) + hint;
     if (said && said.textContent !== text) said.textContent = text;
   }

@@ -129,7 +129,10 @@ export default function start({element, props, trigger, watch}) {
     if (isOpened) document.body.classList.remove('lesson-folded');
     fillWords();
     fillList();
-    if (isStep(at)) note(at);
+    if (isStep(at)) {
+      note(at);
+      [panel.dataset.last] = at.split('.');
+    }
     if (inside('.compose')) compose(panel, go);
     if (inside('.answers'))
       loading(import(new URL('./answers.js', import.meta.url)).then(({countAnswers}) => countAnswers(panel)));

@@ -244,6 +244,13 @@ def test_a_long_lesson_is_a_file_that_another_page_opens(bench, form):
     expect_fits(bench.page, 375)
 
 
+def test_the_lesson_that_was_read_last_is_the_one_to_hand_on(bench):
+    bench.open()
+    panel = bench.mount("lessons", lessons.value("order.2", ENGLISH))
+    panel.show(lessons.value("class", ENGLISH))
+    expect(panel.block.get_by_label(say("class_ready"))).to_have_value("order")
+
+
 def test_a_ready_lesson_is_one_link(form):
     teacher = form()
     teacher.block.get_by_label(say("class_ready")).select_option("probabilities")

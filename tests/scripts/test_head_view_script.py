@@ -197,6 +197,9 @@ def test_a_word_is_locked_by_a_click_and_stays_in_every_view(bench, attention, c
     )
     bench.page.mouse.move(0, 0)
     expect(said).to_contain_text(say("view_locked"))
+    view.locator(".token[data-column='1']").hover()  # another is not what is locked
+    expect(said).not_to_contain_text(say("view_locked"))
+    bench.page.mouse.move(0, 0)
     view.show(attention(view="arcs")["picture"])
     expect(view.locator("svg.arcs")).to_be_visible()
     expect(said).to_have_text(

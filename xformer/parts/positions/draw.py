@@ -450,7 +450,8 @@ def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> 
         if change.source != change.before.text
         else ""
     )
-    return f"{language.say(f'pos_kind_{positions.kind}')}{value}{shuffled}"
+    kind = language.say(f"pos_kind_{positions.kind}")
+    return language.say("pos_named", kind=f"{kind}{value}{shuffled}")
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
@@ -518,6 +519,7 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
         return ""
     best = max(scores, key=lambda score: score.bleu)
     last = scores[-1]
+    less = round(best.bleu, 1) - round(last.bleu, 1)  # as both are read
     at = {"pieces": last.pieces, "bleu": f"{last.bleu:.1f}"}
     if best is last:
         return paragraph(language, "pos_carried_far", **at)
@@ -527,7 +529,7 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
         **at,
         best_pieces=best.pieces,
         best=f"{best.bleu:.1f}",
-        less=f"{best.bleu - last.bleu:.1f}",
+        less=f"{less:.1f}",
     )
 
 

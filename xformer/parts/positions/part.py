@@ -561,7 +561,7 @@ def both_maps(
 ) -> dict[str, Any]:
     """Draw the map of a head "before" and "after" the change."""
     names = (
-        language.say("pos_kind_own"),
+        language.say("pos_named", kind=language.say("pos_kind_own")),
         figures.named(moved, change.positions, language),
     )
     return head_payload.before_and_after(

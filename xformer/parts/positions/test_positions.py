@@ -32,6 +32,7 @@ from xformer.results import (
     Move,
     Positions,
     UserError,
+    fixed,
 )
 from xformer.serve.limits import Guard
 from xformer.strings import ENGLISH, SPANISH
@@ -196,7 +197,7 @@ def test_without_positions_a_sentence_is_a_bag_of_words(running, learned_pairs):
     ("positions", "said"),
     [
         (Positions("sideways"), "“sideways”.*one of own, none, shift, base"),
-        (Positions("shift", -1), "-1.*whole number from 0 to 1,000"),
+        (Positions("shift", -1), "−1.*whole number from 0 to 1,000"),
         (Positions("shift", 1001), "1001.*0 to 1,000"),
         (Positions("shift", 0.5), "0.5.*whole number"),
         (Positions("shift", math.nan), "nan.*whole number"),
@@ -458,7 +459,7 @@ def test_the_turn_is_drawn_from_one_position_to_the_other():
     turn = math.radians(angle)
     assert "checked for 27 positions" in html
     assert re.findall(r"<span>([−\d.]+)</span>", html) == [
-        f"{value:.3f}".replace("-", "−")
+        fixed(value, ".3f")
         for value in (math.cos(turn), math.sin(turn), -math.sin(turn), math.cos(turn))
     ]
 
@@ -528,8 +529,10 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(
     html = figures.moved(found, spanish)
     assert f'<p lang="en">{found.source}</p>' in html and f">{spanish}</p>" in html
     assert html.count("<tr>") == 1 + len(found.before.predicted)
-    assert f"{sum(found.after.log_probs):.2f}" in html
-    assert figures.named(found, Positions("shift", 5)) == "shifted (5), words shuffled"
+    assert fixed(sum(found.after.log_probs), ".2f") in html
+    assert figures.named(found, Positions("shift", 5)) == (
+        "positions: shifted (5), words shuffled"
+    )
     maps = head_payload.before_and_after(
         (found.before, found.after), "ab", Choice("cross", 2, 3), running.info
     )

@@ -6,7 +6,7 @@ import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
 import {escapeHtml, fill, percent, tongue} from '../../../assets/shared.js';
 
-const SECTIONS = '<section class="origins"></section><section class="instead"></section>' +
+const SECTIONS = '<section class="origins"></section><section class="instead"></section><p class="sub measured"></p>' +
   '<div class="apart"><section class="parts"></section><div><section class="heads"></section>' +
   '<section class="inputs"></section></div></div><section class="twin"><h3></h3><form data-hint>' +
   '<p class="sub"></p><label><span>' +
@@ -43,6 +43,7 @@ export default function start({element, props, trigger, watch}) {
     inside('.drawing').dataset.pair = JSON.stringify(why.pair);
     inside('.origins').innerHTML = origins();
     inside('.instead').innerHTML = rivals();
+    inside('.measured').textContent = `${say('why_sides_note')} ${why.error}`;
     inside('.parts').innerHTML = parts();
     inside('.heads').innerHTML = heads();
     drawInputs();
@@ -64,8 +65,7 @@ export default function start({element, props, trigger, watch}) {
     });
     return `<h3>${text('why_sides')} <span class="key"><i class="source"></i>${text('why_from_source')} ` +
       `<i class="given"></i>${text('why_from_given')}</span></h3><div class="bars" role="group" ` +
-      `aria-label="${text('why_sides')}">${bars.join('')}</div><p class="sub">${text('why_sides_note')} ` +
-      `${escapeHtml(why.error)}</p>`;
+      `aria-label="${text('why_sides')}">${bars.join('')}</div>`;
   }
 
   function rivals() {
