@@ -34,6 +34,19 @@ def test_what_was_asked_comes_back_by_a_reload_though_the_page_is_ready_before_t
     expect(button).to_have_class("primary pressed")
 
 
+def test_a_sentence_longer_than_its_field_shows_its_beginning(bench):
+    """Gradio gives the field the focus, at its end."""
+    bench.open()
+    scrolled = """const text = bar.querySelector('textarea');
+        text.style = 'width: 5rem; white-space: nowrap; overflow: hidden';
+        text.value = 'A sentence that is longer than its field. '.repeat(9);
+        text.scrollLeft = 99;
+        if (text.scrollLeft !== 99) throw Error('not scrolled');
+        (await"""
+    bench.page.evaluate(LATE.replace("(await", scrolled))
+    bench.page.wait_for_function("document.querySelector('textarea').scrollLeft === 0")
+
+
 # Opens a sheet that the address names, with a part of it or without, while an answer is
 # awaited; whether the page is covered then, and when that has come.
 COVERED = f"""async hash => {{
