@@ -40,7 +40,7 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
     page.get_by_role("button", name=say("pos_run"), exact=True).click()
     expect(after).to_contain_text("none, words shuffled")
     expect(page.locator(".pos-before .title")).to_contain_text(
-        "head 1 of 4 · as in training"
+        "head 1 of 4 · positions: as in training"
     )
     idle(page)
     expect(page.locator(".pos-before svg.top text")).not_to_have_text(

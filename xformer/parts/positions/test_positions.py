@@ -576,7 +576,7 @@ def test_what_is_said_of_lengths_is_made_from_their_numbers():
     said = figures.carried([short, middle, long])
     assert (
         "best on sentences of 6–10 pieces, 45.5" in said
-        and "of 11–15 pieces, it is 41.2, 4.2 less" in said
+        and "of 11–15 pieces, it is 41.2, 4.3 less" in said
     )
     assert (
         "best on the longest sentences measured, of 6–10 pieces: 45.5"
@@ -713,7 +713,7 @@ def test_a_change_is_made_once_and_again_for_another_translation_or_other_positi
 
     first = run(found, None)
     assert (
-        first["before"]["title"].endswith("head 3 of 4 · as in training")
+        first["before"]["title"].endswith("head 3 of 4 · positions: as in training")
         and learned_pairs[0][1] in first["result"]
     )
     assert run(found, first["change"]) == {"problem": gr.skip()}
