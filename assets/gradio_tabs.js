@@ -1,7 +1,7 @@
 // Fetches what a tab, or a further sheet of one, holds when it is opened: both are called tabs here. The page comes
 // with its frame and the first sheet of its first tab (xformer/ui/server/delivery.py); until another comes, `absent` of
 // gradio_tree.js has what stands for its components: listeners of the page read values there, and set them, and the tab
-// comes with what was set.
+// comes with what was set. What is never seen has that alone.
 import {absent} from './gradio_tree.js';
 import {attemptUntilDone} from './shared.js';
 import {begin, end} from './waiting.js';
@@ -28,7 +28,7 @@ let whenArrived = Promise.resolve();
 
 // Begins, with the configuration of the page, that of Gradio's client, and the page's listeners; those that this script
 // needs are added to them. dispatch: tells Gradio's page an event.
-export function defer({tabs = {}, absent: held = {}, within = {}}, config, dependencies, dispatch) {
+export function defer({tabs = {}, absent: held = {}, within = {}, unseen = []}, config, dependencies, dispatch) {
   deferred = {...tabs};
   outer = within;
   known = config;
@@ -37,13 +37,12 @@ export function defer({tabs = {}, absent: held = {}, within = {}}, config, depen
   for (const [tab, standIns] of Object.entries(held)) {
     told.set(tab, []);
     missed.set(tab, new Set());
-    for (const [id, type, value, isOpen] of standIns) {
-      tabOf.set(id, tab);
-      // What is set becomes its own. `component`: Gradio's page does not look for one.
-      const props = {props: Object.create({value, open: isOpen}), shared_props: {}};
-      absent.set(id, {id, type, children: [], component: true, props});
+    for (const standIn of standIns) {
+      tabOf.set(standIn[0], tab);
+      stand(standIn);
     }
   }
+  unseen.forEach(stand);
   arrival = dependencies.find(one => one.backend_fn && one.targets.some(([, event]) => event === 'load'))?.id ?? null;
   if (arrival !== null) whenArrived = new Promise(done => { arrived = done; });
   dependencies.forEach(noteMissed);
@@ -60,6 +59,13 @@ export function defer({tabs = {}, absent: held = {}, within = {}}, config, depen
       fetchTab(target.closest?.('.sheets label')?.querySelector('input').value);
     });
   }
+}
+
+// Has something stand for a component.
+function stand([id, type, value, isOpen]) {
+  // What is set becomes its own. `component`: Gradio's page does not look for one.
+  const props = {props: Object.create({value, open: isOpen}), shared_props: {}};
+  absent.set(id, {id, type, children: [], component: true, props});
 }
 
 // Lets a listener that only sets something in a tab that is not there be run when it is.
@@ -166,7 +172,7 @@ function tabOfAll(ids) {
 
 // Notes an event of a component that has not come yet.
 export function noteEvent(id, name, data) {
-  if (absent.has(id)) told.get(tabOf.get(id)).push([id, name, data]);
+  if (absent.has(id)) told.get(tabOf.get(id))?.push([id, name, data]);
 }
 
 const nothing = async () => ({done: true, value: undefined});

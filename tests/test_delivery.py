@@ -163,6 +163,49 @@ def test_a_tab_holds_what_stands_for_it_until_it_comes(small):
     ]
 
 
+def test_what_is_never_seen_is_told_as_what_stands_for_it():
+    """Hidden texts and numbers without a label, which listeners alone ask for, and what
+    the API takes; and what held nothing else is left out."""
+
+    async def make():
+        with gr.Blocks(analytics_enabled=False) as demo:
+            with gr.Tabs(), gr.Tab("One", id="one"):
+                seen = gr.Textbox("seen")
+                menu = gr.Textbox("menu", label="Menu", visible=False)
+            wire = gr.Textbox("told", visible=False)
+            count = gr.Number(3, visible=False)
+            wire.change(joined, [wire, count], seen)
+            with gr.Row():
+                shown = gr.HTML("shown")
+            gr.api(joined_of_api, api_name="joined")
+        return demo, [seen, wire, count, menu, shown]
+
+    demo, components = run(make())
+    seen, wire, count, menu, shown = (one._id for one in components)
+    start, _ = split(demo.config)
+    told = {one["id"]: one["type"] for one in start["components"]}
+    assert {seen, menu, shown} <= {*told} and not {wire, count} & {*told}
+    assert "api" not in told.values() and start["page"][""]["components"] == [*told]
+    _, *laid_out = delivery._listed(start["layout"])
+    assert {*laid_out} == {*told}
+    values = {one[0]: one[1:3] for one in start["unseen"]}
+    assert values[wire] == ["textbox", "told"] and values[count] == ["number", 3]
+    forms = [one for one in demo.config["components"] if one["type"] == "form"]
+    assert len(forms) == 2 and [*told.values()].count("form") == 1
+
+
+def joined_of_api(text: str) -> str:
+    """Join one text.
+
+    Args:
+        text: it
+
+    Returns:
+        The same.
+    """
+    return text
+
+
 @pytest.fixture(scope="module")
 def nested():
     """A page with sheets that come later: one in its first tab, one in its second."""

@@ -18,6 +18,7 @@ CONFIG = {
             [13, "state", None, None],
         ]
     },
+    "unseen": [[20, "textbox", "first", None]],
 }
 LISTENERS = [
     {
@@ -132,7 +133,19 @@ def test_what_stands_for_a_component_tells_its_value_until_the_tab_comes(bench):
     assert found == [[4, None], [None, False], [None, None]]
     assert bench.evaluate(
         "bring('two').then(() => [absent.size, lookUp({id: 0, children: []}, 10)])"
-    ) == [0, None]
+    ) == [1, None]
+
+
+def test_what_is_never_seen_keeps_its_value_and_its_listeners_are_asked(bench):
+    """No tab brings it, so nothing waits for one."""
+    found = bench.evaluate("""async () => {
+        listeners.push({id: 6, backend_fn: true, targets: [[20, 'change']], inputs: [20], outputs: [20]});
+        const {props} = lookUp(null, 20).props, before = props.value;
+        props.value = 'second';
+        tell(20, 'change', null);
+        return [before, lookUp(null, 20).props.props.value, asked, told];
+    }""")
+    assert found == ["first", "second", [6], [[20, "change", None]]]
 
 
 def test_a_tab_comes_once_with_what_was_set_in_it_before(bench):

@@ -64,6 +64,10 @@ QUALITY = 6
 # headers that a page tells of
 ASKED_BY = ("host", "x-forwarded-host", "x-forwarded-proto", "x-gradio-server")
 MOST_PAGES = 16  # that are kept, the page in one language for one name of the host each
+# of components: what only tells a listener something, where it is hidden and has no
+# label; and what is there for the API alone
+WIRES = "textbox", "number"
+OF_API = "api"
 # of what has another address when it changes
 KEPT = "public, max-age=31536000, immutable"
 
@@ -200,8 +204,16 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
         rest["components"] = [
             _settled(one, inputs, outputs) for one in rest["components"]
         ]
-    layout = _without(config["layout"], absent)
-    there = [one for one in config["components"] if one["id"] not in absent]
+    unseen = {
+        one["id"]: one
+        for one in config["components"]
+        if one["id"] not in absent and _is_unseen(one)
+    }
+    layout = _without(config["layout"], {*absent, *unseen})
+    empty = {one["id"] for one in _forms(layout, components) if not one["children"]}
+    layout = _without(layout, empty)
+    elsewhere = {*absent, *unseen, *empty}
+    there = [one for one in config["components"] if one["id"] not in elsewhere]
     ids = {
         "components": [one["id"] for one in there],
         "dependencies": [one["id"] for one in first],
@@ -222,6 +234,7 @@ def split(config: Config) -> tuple[Config, dict[str, Config]]:
             for name in rests
         },
         "within": within,
+        "unseen": [_stand_in(one, {*unseen}) for one in unseen.values()],
     }
     return start, rests
 
@@ -260,6 +273,22 @@ def _stand_in(component: Config, asked: set[int]) -> list[Any]:
 def _is_laying(component: Config) -> bool:
     """Whether a component stands in a tab only until the tab comes."""
     return LAYING in (component["props"].get("elem_classes") or [])
+
+
+def _is_unseen(component: Config) -> bool:
+    """Whether a component is never on the page, and holds only what listeners ask of
+    it: a browser need not lay it out."""
+    props = component["props"]
+    is_wire = component["type"] in WIRES and props.get("visible") is False
+    return component["type"] == OF_API or (is_wire and props.get("label") is None)
+
+
+def _forms(node: Config, components: Mapping[int, Any]) -> Iterator[Config]:
+    """The nodes of a layout that Gradio makes to hold fields."""
+    for child in node.get("children", ()):
+        if components[child["id"]]["type"] == "form":
+            yield child
+        yield from _forms(child, components)
 
 
 def _without(node: Config, absent: Collection[int]) -> Config:
