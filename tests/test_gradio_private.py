@@ -97,12 +97,13 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
     (
         (tree, text),
         (listeners, alone),
+        (html, as_it_is),
         (client, copies),
         (status, stops),
         (texts, named),
         (dropdown, closes),
     ) = scripts.items()
-    own, event, shares, runs_on, looks, fails = (
+    own, event, compiles, shares, runs_on, looks, fails = (
         (gradio_private.SCRIPTS / name).read_text(encoding="utf-8") for name in scripts
     )
     assert text.startswith(imports) and "=attend(" in text
@@ -114,7 +115,12 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
         "if(r.trigger_modes===`always_last`&&r.functions.backend&&"
         "await this.client.joins(r.id,this.submissions,this.queue))continue;"
         "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}&&"
+        "if(!Object.keys(t).length)return()=>{};"
     ) - len("e,")
+    assert html.startswith("HTML") and len(as_it_is) - len(compiles) == len(
+        "if(e==='${value}')return String(t.value);"
+        r"if(!/[`\\]|\{\{|\${/.test(e))return e;"
+    )
     assert client.startswith("index") and len(copies) - len(shares) == len(
         "e=t.length?structuredClone(e):e,"
     )
@@ -129,7 +135,7 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
         and len(closes) - len(fails) == 4
         and "aria-posinset" in closes
     )
-    assert len(gradio_private.quick_page("..")) == 6
+    assert len(gradio_private.quick_page("..")) == 7
 
 
 def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):

@@ -103,6 +103,11 @@ JOINED = "xformer.joined"
 #   three milliseconds, as each found that nothing was asked yet; and that a listener
 #   that waited runs alone: all listeners of its event ran, and where two of them waited,
 #   each had the other wait again, for ever (docs/upstream/event_data.md);
+# - in what answers events too, that components are asked only for what a listener wants
+#   to know of them: each that it listens to was asked, 320 when the page is opened and
+#   150 when its address is written, for nothing;
+# - in HTML, that a template without anything to fill in, or of the value alone, is taken
+#   as it is: each was compiled twice, as two kinds of template;
 # - in the client, that what a step of an answer changes is changed in a copy: on a busy
 #   machine the step before, which nobody had looked at yet, lost what only it set, in 3
 #   of 10 tries at a load of 10;
@@ -175,6 +180,17 @@ REPLACED = {
                 r"(\w+\(\(\)=>\{\w\(\)),(\w+\(\(\)=>\{\w\.reload\(\w\.components,)"
             ),
             r"\1&&\2",
+        ),
+        (
+            re.compile(r"(async set_event_args\(\w,(\w)\)\{)(let \w=\{\},)"),
+            r"\1if(!Object.keys(\2).length)return()=>{};\3",
+        ),
+    ),
+    "HTML": (
+        (
+            re.compile(r"(function .{1,2}\((\w),(\w),\w=`html`\)\{try\{)(let \w=)"),
+            r"\1if(\2==='${value}')return String(\3.value);"
+            r"if(!/[`\\\\]|\{\{|\${/.test(\2))return \2;\4",
         ),
     ),
     "index": (
