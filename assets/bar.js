@@ -103,7 +103,8 @@ function skip(event) {
   target.focus();
 }
 
-// Fetches Plotly's script while the browser is idle: the first figure need not wait for it then.
+// Fetches Plotly's script, 4.7 MB, when a visitor has begun to do something: the first figure need not wait for it
+// then, and who only looks at the first view does not pay for it.
 function fetchAhead() {
   if (navigator.connection?.saveData) return;
   const link = Object.assign(document.createElement('link'), {rel: 'prefetch', as: 'script', href: './plotly.js'});
@@ -151,7 +152,14 @@ export default function start({element}) {
   document.addEventListener('click', chooseTab, true);
   document.addEventListener('focusin', groupRadios);
   new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});
-  whenSettled(() => (window.requestIdleCallback ?? setTimeout)(fetchAhead));  // after the first translation
+  whenSettled(() => {  // after the first translation
+    const acts = ['pointermove', 'pointerdown', 'keydown'], begun = new AbortController();
+    const begin = () => {
+      begun.abort();
+      (window.requestIdleCallback ?? setTimeout)(fetchAhead);
+    };
+    for (const act of acts) document.addEventListener(act, begin, {signal: begun.signal});
+  });
 
   const ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;
