@@ -31,7 +31,7 @@ export function tabOpened(ownFields, tabs, sheet) {
   showBarOf(id);
   uncover(sheet);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
-  tab?.scrollIntoView({block: 'nearest', inline: 'center'});
+  requestAnimationFrame(() => tab?.scrollIntoView({block: 'nearest', inline: 'center'}));  // when all is laid out
   document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
 }
 

@@ -15,7 +15,7 @@ const shown = new Set();  // the ids of the components that show something
 const ready = new Set();  // the ids of the components that a script has drawn as the answer will
 const marked = new Set();  // the elements that are marked as waiting
 let config = {components: []};  // what Gradio's client knows of the page
-let timer = 0;
+let timer = 0, frame = 0;
 
 const blockOf = id => document.getElementById(`frame-${id}`);
 const idOf = block => Number(block.id.slice(6));
@@ -104,7 +104,12 @@ function look() {
     if (how) block.dataset.waits = how;
     marked.add(block);
   }
-  say([...found].find(([block, {since}]) => now - since >= WORDS && block.offsetHeight > LEAST), now);
+  cancelAnimationFrame(frame);
+  const long = [...found].filter(([, {since}]) => now - since >= WORDS);
+  const hasRoom = ([block]) => block.offsetHeight > LEAST;
+  // Which has room is asked in a frame, when all is laid out: at once, the page is laid out for each answer.
+  if (long.length) frame = requestAnimationFrame(() => say(long.find(hasRoom), now));
+  else say();
   document.body.classList.toggle('waits', asked.size > 0 || !state.settled);
   if (asked.size || !state.settled) timer = setTimeout(look, untilNext(found, now));
 }
