@@ -106,6 +106,8 @@ JOINED = "xformer.joined"
 # - in what answers events too, that components are asked only for what a listener wants
 #   to know of them: each that it listens to was asked, 320 when the page is opened and
 #   150 when its address is written, for nothing;
+# - that a page which no other holds does not wait, for 60 frames, for what would tell
+#   that other its height: each frame was made anew for that;
 # - in HTML, that a template without anything to fill in, or of the value alone, is taken
 #   as it is: each was compiled twice, as two kinds of template;
 # - in the client, that what a step of an answer changes is changed in a copy: on a busy
@@ -184,6 +186,10 @@ REPLACED = {
         (
             re.compile(r"(async set_event_args\(\w,(\w)\)\{)(let \w=\{\},)"),
             r"\1if(!Object.keys(\2).length)return()=>{};\3",
+        ),
+        (
+            re.compile(r"(\w\+\+<60&&)(\(\w=requestAnimationFrame\(\w\)\))"),
+            r"\1parent!==window&&\2",
         ),
     ),
     "HTML": (
