@@ -47,6 +47,20 @@ def test_a_sentence_longer_than_its_field_shows_its_beginning(bench):
     bench.page.wait_for_function("document.querySelector('textarea').scrollLeft === 0")
 
 
+def test_plotly_is_fetched_when_a_visitor_begins_to_act(bench):
+    """Not before: who looks at the first view alone does not need it."""
+    bench.open()
+    bench.page.evaluate(LATE)
+    fetched = bench.page.locator("link[rel=prefetch][href$='plotly.js']")
+    bench.page.evaluate("new Promise(done => requestIdleCallback(done))")
+    expect(fetched).to_have_count(0)
+    bench.page.keyboard.press("Shift")
+    expect(fetched).to_have_count(1)
+    bench.page.keyboard.press("Shift")
+    bench.page.evaluate("new Promise(done => requestIdleCallback(done))")
+    expect(fetched).to_have_count(1)
+
+
 # Opens a sheet that the address names, with a part of it or without, while an answer is
 # awaited; whether the page is covered then, and when that has come.
 COVERED = f"""async hash => {{
