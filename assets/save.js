@@ -33,8 +33,8 @@ export function checkpoint(element) {
 export const background = element =>
   getComputedStyle(element).getPropertyValue('--body-background-fill').trim() || '#fff';
 
-// A cell of a CSV file, quoted where needed. An apostrophe keeps spreadsheets from reading a text as a formula; a number
-// that stands in a text has a hyphen in a file.
+// A cell of a CSV file, quoted where needed. An apostrophe keeps spreadsheets from reading a text as a formula; a
+// number that people read with a minus sign has a hyphen in a file.
 function csvCell(value) {
   if (/^\u2212[\d.]+$/.test(value)) return value.replace('\u2212', '-');
   const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
