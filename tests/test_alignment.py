@@ -432,7 +432,7 @@ def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkey
     monkeypatch.setitem(running.metrics, "alignment", {**measured, "sentences": 3})
     assert "on 3 hand-aligned sentences" in said(
         ENGLISH
-    ) and "en 3 oraciones alineadas a mano" in said(SPANISH)
+    ) and "en 3 frases alineadas a mano" in said(SPANISH)
     monkeypatch.setitem(running.metrics, "alignment", measured)
     assert "hand-aligned" not in said(ENGLISH), (
         "saved by an older version, which did not say on how many"

@@ -502,7 +502,7 @@ def test_an_address_sets_every_control_of_first_principles(page):
         ({"first_layer": "3"}, "from 1 to 2"),
         ({"first_head": "x"}, "first_head is “x”"),
         ({"query": "0"}, "query is “0”"),
-        ({"beta_power": "7"}, "a number from -6 to 6"),
+        ({"beta_power": "7"}, "a number from −6 to 6"),
         ({"scoring": "cosine"}, "one of scaled, unscaled, additive"),
         ({"mask": "past"}, "one of padding, none"),
         ({"records": "x" * 2001}, "records has 2,001 characters"),

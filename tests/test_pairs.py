@@ -15,7 +15,7 @@ from xformer.explain.pairs import Place
 from xformer.explain.passes import Pair
 from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
-from xformer.results import STACKS, Head, UserError
+from xformer.results import STACKS, Head, UserError, fixed
 from xformer.strings import SPANISH
 
 
@@ -151,7 +151,7 @@ def test_both_translations_show_what_differs_and_their_numbers_are_saved(compare
     table = json.loads(html.unescape(shown.split('data-table="')[1].split('"')[0]))
     assert table["columns"][1] == "word" and table["rows"][1][:2] == ["A", "gato"]
     assert (
-        f"{compared.totals[1][0]:.2f}" in shown
+        fixed(compared.totals[1][0], ".2f") in shown
         and "Both translations are the same" not in shown
     )
 

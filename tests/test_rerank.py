@@ -14,7 +14,7 @@ from xformer.serve.translation import Service
 
 TEXTS = [
     "I was talking to my friend about his old car.",
-    "The bank is closed.",
+    "She gave me back the keys yesterday.",
     "He plays hockey on Sundays.",
 ]
 OPTIONS = Options(beam=5, n_best=5, alternatives=1)

@@ -45,7 +45,7 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     stale = page.locator(".block.stale .notice")
     words = page.locator(".block.effects .review .word")
     # of the example
-    expect(words.first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))
+    expect(words.first).to_have_attribute("title", re.compile(r": [+−]\d\.\d\d nats$"))
 
     type_into(box, GOOD)  # the first own text is no edit of the example
     before, after = (

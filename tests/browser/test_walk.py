@@ -282,4 +282,4 @@ def test_nothing_is_wrong_anywhere(
         "the tabs", "are wrong for axe", page.evaluate(FINDINGS, ".tabs > .tab-wrapper")
     )
     walk.look_at_form()
-    assert not walk.found, walk.found
+    assert not walk.found, str(walk.found)

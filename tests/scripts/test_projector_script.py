@@ -152,7 +152,7 @@ def test_a_slide_is_told_beside_its_picture_and_one_key_goes_on(bench, telling):
     assert lesson.told[-1] == ("go", {"to": "canziani.13"})
     lesson.show(lessons.value("canziani.13", ENGLISH))
     expect(panel.locator(".sub").first).to_contain_text(
-        say("slide_number", number=13, count=17)
+        say("slide_number", number=13, count=18)
     )
     page.keyboard.press("ArrowLeft")
     assert lesson.told[-1] == ("go", {"to": "canziani.12"})

@@ -34,7 +34,7 @@ def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(bench, models,
         ["El", "gato", "duerme", ".", "</s>"]
     )
     expect(table.locator("tbody tr").first).to_contain_text(
-        re.compile(r"-\d+\.\d\d \(.*%\)")
+        re.compile(r"−\d+\.\d\d \(.*%\)")
     )
     assert (
         table.evaluate("""table => {

@@ -159,7 +159,7 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function listedAs(item, i) {
-    return `<li><button type="button" class="press cells" data-item="${i}" aria-pressed="${i === chosen}">` +
+    return `<li><button type="button" class="cells" data-item="${i}" aria-pressed="${i === chosen}">` +
       `<span class="which">${escapeHtml(nameOf(item))}</span><span class="number">${nats(item.total)}</span>` +
       `<span class="number">${nats(item.mean)}</span><span class="said" lang="${tongue('target')}">` +
       `${escapeHtml(item.text) || '–'}</span></button></li>`;
@@ -173,11 +173,11 @@ export default function start({element, props, trigger, watch}) {
     const head = ['energy_which', 'energy_nats', 'energy_a_piece', 'energy_column']
       .map((key, i) => `<span${i === 1 || i === 2 ? ' class="number"' : ''}>${escapeHtml(say(key))}</span>`).join('');
     redraw(inside('.drawing'), `<p class="caption">${escapeHtml(shown.title)}</p>${figure(width)}` +
-      `<h4>${escapeHtml(say('energy_sum', {name: nameOf(item), total: nats(item.total)}))}</h4>${sum(item)}` +
-      `<div class="charts"><div><h4>${escapeHtml(say('energy_landscape'))}</h4>` +
+      `<h3>${escapeHtml(say('energy_sum', {name: nameOf(item), total: nats(item.total)}))}</h3>${sum(item)}` +
+      `<div class="charts"><div><h3>${escapeHtml(say('energy_landscape'))}</h3>` +
       `${keys(['least', 'beam', ...['yours', 'spoiled'].filter(has)])}${landscape(half)}</div>` +
-      `<div><h4>${escapeHtml(say('energy_search'))}</h4>${keys(['alive', 'ended', ...['yours'].filter(has)])}` +
-      `${search(half)}</div></div><div class="items"><p class="cells head">${head}</p>` +
+      `<div><h3>${escapeHtml(say('energy_search'))}</h3>${keys(['alive', 'ended', ...['yours'].filter(has)])}` +
+      `${search(half)}</div></div><div class="items choices"><p class="cells head">${head}</p>` +
       `<ol>${listed.map(one => listedAs(...one)).join('')}</ol></div><p class="told" role="status">` +
       `${escapeHtml(shown.told)}</p>`);
     inside('.drawing').dataset.pair = JSON.stringify(shown.pair);

@@ -27,10 +27,14 @@ from xformer.strings import Language
 from xformer.ui.controls import OneOf, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.layout import Layout
+from xformer.ui.tabs import opened_by
 
 ID = "energy"
 OF_SENTENCE = True
-FOLDS = (("autoencoder", "fold_autoencoder", ID), ("widths", "fold_widths", ID))
+FOLDS = (
+    ("autoencoder", "fold_autoencoder"),
+    ("widths", "fold_widths", "autoencoder"),
+)
 BEAM = Whole(5, 1, 8)
 BOTTLENECKS = ("8", "32", "128")
 EXAMPLES = {
@@ -84,11 +88,7 @@ def build(part: Layout) -> None:
         yours.submit,
         how=QUIET,
     )
-    for name, lay_out in (("autoencoder", _autoencoder), ("widths", _widths)):
-        with part.folded(name):
-            inner = part.inner(opened=part.opened)
-            lay_out(inner)
-        part.include(inner, name)
+    _autoencoder(part)
     latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
     drawn.choose(
         **pictures.listener(
@@ -98,32 +98,39 @@ def build(part: Layout) -> None:
     )
 
 
-def _autoencoder(part: Layout) -> None:
-    """Lay out a sentence that goes in and comes back out of a few numbers."""
+def _autoencoder(outer: Layout) -> None:
+    """Lay out, folded, a sentence that goes in and comes back out of a few numbers; and
+    attention between vectors of several widths."""
+    part = outer.inner(opened=outer.opened)
     pictures = part.pictures(f"{ID}.autoencoder")
-    part.note("autoencoder_text")
-    problem = part.status()
-    pictures.fact("given_back", give_back)
-    with gr.Row(elem_classes="controls"):
-        texts = [
-            part.control(key, Words(example), gr.Textbox, lines=1, max_lines=2)
-            for key, example in EXAMPLES.items()
-        ]
-    with gr.Row(elem_classes="controls"):
-        part.control(
-            "bottleneck",
-            OneOf(BOTTLENECKS, BOTTLENECKS[-1]),
-            gr.Radio,
-            choices=[*BOTTLENECKS],
+    with part.folded("autoencoder", pictures) as fold:
+        part.note("autoencoder_text")
+        problem = part.status()
+        pictures.fact("given_back", give_back)
+        with gr.Row(elem_classes="controls"):
+            texts = [
+                part.control(key, Words(example), gr.Textbox, lines=1, max_lines=2)
+                for key, example in EXAMPLES.items()
+            ]
+        with gr.Row(elem_classes="controls"):
+            part.control(
+                "bottleneck",
+                OneOf(BOTTLENECKS, BOTTLENECKS[-1]),
+                gr.Radio,
+                choices=[*BOTTLENECKS],
+            )
+        pictures.add(
+            "given_back_table",
+            part.table("tables given-back-of"),
+            draw_given_back,
+            seen="autoencoder_open",
         )
-    pictures.add(
-        "given_back_table",
-        part.table("tables given-back-of"),
-        draw_given_back,
-    )
+        _widths(outer)
     pictures.listen(
         problem, part.opened.change, *(one.submit for one in texts), how=QUIET
     )
+    part.views["autoencoder"] = opened_by(part.controls, fold)
+    outer.include(part)
 
 
 def draw_given_back(given_back: GivenBack, bottleneck: str, language: Language) -> str:
@@ -140,22 +147,27 @@ def give_back(
     return service.ask(GiveBack(bottleneck_text, bottleneck_other, int(bottleneck)))
 
 
-def _widths(part: Layout) -> None:
+def _widths(outer: Layout) -> None:
     """Lay out attention between vectors of several widths."""
+    part = outer.inner(opened=outer.opened)
     pictures = part.pictures(f"{ID}.widths")
-    part.note("widths_text")
-    problem = part.status()
-    with gr.Row(elem_classes="controls"):
-        for key, kind in WIDTHS.items():
-            part.control(key, kind, gr.Slider, min_width=200)
-    pictures.add(
-        "matrices",
-        part.canvas(
-            "widths.js", '<div class="drawing"></div>', "widths-view", frame="map"
-        ),
-        draw_widths,
-    )
+    with part.folded("widths", pictures) as fold:
+        part.note("widths_text")
+        problem = part.status()
+        with gr.Row(elem_classes="controls"):
+            for key, kind in WIDTHS.items():
+                part.control(key, kind, gr.Slider, min_width=200)
+        pictures.add(
+            "matrices",
+            part.canvas(
+                "widths.js", '<div class="drawing"></div>', "widths-view", frame="map"
+            ),
+            draw_widths,
+            seen="widths_open",
+        )
     pictures.listen(problem, part.opened.change, how=QUIET)
+    part.views["widths"] = opened_by(part.controls, fold)
+    outer.include(part)
 
 
 def draw_widths(

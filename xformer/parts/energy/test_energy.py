@@ -450,9 +450,11 @@ def test_a_wider_bottleneck_lets_more_through(given_back):
 
 def test_the_part_puts_the_sentence_of_the_visitor_through(running, made):
     pictures = made.pictures[f"{part.ID}.autoencoder"]
-    drawn = shown(pictures, running, bottleneck_text="Bad film!")
+    drawn = shown(pictures, running, autoencoder_open=True, bottleneck_text="Bad film!")
     assert '<p class="large" lang="en">bad film!</p>' in drawn["given_back_table"]
-    refused = shown(pictures, running, bottleneck_text="good " * 40)
+    refused = shown(
+        pictures, running, autoencoder_open=True, bottleneck_text="good " * 40
+    )
     assert refused == {
         REFUSAL: ENGLISH.say("autoencoder_error_long", pieces=40, most=14)
     }

@@ -103,9 +103,9 @@ def test_all_numbers_are_saved(bench, view):
 
 @pytest.fixture
 def given_back(models, made):
-    return shown(made.pictures[f"{part.ID}.autoencoder"], models.default)[
-        "given_back_table"
-    ]
+    return shown(
+        made.pictures[f"{part.ID}.autoencoder"], models.default, autoencoder_open=True
+    )["given_back_table"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -43,8 +43,8 @@ def told(mounted):
 def place(point):
     """Where a point says that it is."""
     return [
-        float(one)
-        for one in re.findall(r"-?\d+\.\d+", point.get_attribute("aria-label"))
+        float(one.replace("−", "-"))
+        for one in re.findall(r"−?\d+\.\d+", point.get_attribute("aria-label"))
     ]
 
 

@@ -287,7 +287,7 @@ def test_a_run_rests_while_somebody_is_served():
         ({"steps": 0}, "steps is 0"),
         ({"peak": float("nan")}, "peak is nan"),
         ({"peak": 1.0}, "from 0 to 0.1"),
-        ({"warmup": -1}, "warmup is -1"),
+        ({"warmup": -1}, "warmup is −1"),
         ({"task": "<b>"}, "task is “<b>”; choose one of reverse, numbers, copy"),
         ({"norm": "no"}, "norm is “no”"),
         ({"seed": -1}, "The seed is -1"),

@@ -77,7 +77,9 @@ def test_both_maps_of_a_change_have_their_own_words(bench, maps):
     before, after = (
         bench.mount(f"pos-{name}", maps[name]) for name in ("before", "after")
     )
-    expect(before.locator(".title")).to_contain_text("head 1 of 4 · as in training")
+    expect(before.locator(".title")).to_contain_text(
+        "head 1 of 4 · positions: as in training"
+    )
     expect(after.locator(".title")).to_contain_text("none, words shuffled")
     expect(before.locator("svg.top text")).not_to_have_text(
         after.locator("svg.top text").all_text_contents()
@@ -94,7 +96,7 @@ def test_a_map_of_a_change_is_saved_with_its_numbers(
     content, _ = saved(bench.page, view.save("CSV"))
     (corner, *keys), *rows = csv.reader(io.StringIO(content.decode()))
     assert (
-        f"head 1 of 4 · {kind} · tiny-en-es {examine(tiny_checkpoint).identity}"
+        f"head 1 of 4 · positions: {kind} · tiny-en-es {examine(tiny_checkpoint).identity}"
         in corner
     )
     assert keys == view.locator("svg.top text").all_text_contents()

@@ -340,7 +340,7 @@ def test_the_sweep_is_one_pass_for_each_beta(running, learned_pairs):
     ("change", "said"),
     [
         (Weighing(Head("cross", 3, 1)), "no head 1 in layer 3 of cross"),
-        (Weighing(Head("cross", 1, 1), beta=-1.0), "β is -1; it must be 0 or more"),
+        (Weighing(Head("cross", 1, 1), beta=-1.0), "β is −1; it must be 0 or more"),
         (Weighing(Head("cross", 1, 1), beta=math.nan), "β is nan"),
         (
             Weighing(Head("cross", 1, 1), kind="sideways"),

@@ -10,6 +10,7 @@ from tests.browser.acts import expect_fits, saved
 from tests.pages import shown
 from xformer.hub.checkpoint import examine
 from xformer.parts.weighing import part as weighing
+from xformer.results import fixed
 from xformer.strings import ENGLISH
 
 TEXT = "The dog eats the bread."
@@ -112,7 +113,7 @@ def test_both_translations_are_saved_with_what_the_change_costs_and_whose_they_a
         and second[0] == "β = 0 · Cross, all layers"
     )
     said = part.locator(".weighed p").last.text_content()
-    assert f"{first[2]:.2f}" in said and f"{second[2]:.2f}" in said
+    assert all(fixed(one[2], ".2f") in said for one in (first, second))
     assert found["title"] == f"β = 0 · Cross, all layers: {TEXT}"
     assert found["checkpoint"] == {
         "name": "tiny-en-es",
