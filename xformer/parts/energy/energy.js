@@ -5,7 +5,7 @@ import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
 import {brokenLines, decimal, escapeHtml, fill, label, rect, redraw, tongue} from '../../../assets/shared.js';
 
-const NARROW = 700, HIGH = 78, LINE = 15, GAP = 34, CHART = 230, LEFT = 44, BOTTOM = 36, TOP = 12, EDGE = 14;
+const NARROW = 700, HIGH = 60, LINE = 15, GAP = 28, CHART = 200, LEFT = 44, BOTTOM = 36, TOP = 12, EDGE = 14;
 // Where the boxes stand, as [column, row], and by which sides the arrows join them.
 const WIDE = {
   size: [5, 3],

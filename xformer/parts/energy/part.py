@@ -27,6 +27,7 @@ from xformer.strings import Language
 from xformer.ui.controls import OneOf, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.layout import Layout
+from xformer.ui.places import note
 from xformer.ui.tabs import opened_by
 
 ID = "energy"
@@ -81,7 +82,10 @@ def build(part: Layout) -> None:
         draw,
     )
     part.hidden("energy_item", ITEM)
-    part.note("energy_text")
+    gr.HTML(
+        f'<details class="more"><summary>{part.html("more")}</summary>'
+        f"{note(part.language, 'energy_text')}</details>"
+    )
     pictures.listen(
         problem,
         part.opened.change,
