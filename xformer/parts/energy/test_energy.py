@@ -440,6 +440,8 @@ def test_what_came_back_is_drawn_with_its_measured_scores(given_back, language):
         assert f"{100 * given_back.metrics[name]:.1f} %" in drawn
     table = json.loads(html.unescape(re.search('data-table="([^"]*)"', drawn)[1]))
     assert len(table["rows"]) == 3 + 7 + 128
+    styled = [float(one) for one in re.findall(r'--value:([^"]+)"', drawn)]
+    assert styled == pytest.approx(given_back.code, abs=1e-3), "a style has a hyphen"
 
 
 def test_a_wider_bottleneck_lets_more_through(given_back):
