@@ -23,7 +23,7 @@ SLIDES = [
     for number in range(1, len(lecture.slides) + 1)
 ]
 # of which the page says nothing of its own
-SILENT = {"Energy E, latent variable, EBM", "Dropout"}
+SILENT = {"Dropout"}
 MOST_QUOTED = 30  # words
 
 
@@ -217,6 +217,12 @@ def test_heads_that_link_two_words_are_counted_from_a_share_on():
     maps = [[[[0.9, 0.1], [0.5, 0.5]], [[0.95, 0.05], [0.5, 0.5]]]]
     found = said("heads_linking", traced(maps), word="0", target="1", least=0.1)
     assert found == "1"
+
+
+def test_energy_is_the_sum_of_what_the_pieces_cost():
+    scene = traced([[[[1.0, 0.0], [0.0, 1.0]]]])
+    scene = replace(scene, trace=replace(scene.trace, log_probs=(-1.25, -0.5)))
+    assert said("energy", scene) == "1.75"
 
 
 def test_scores_of_a_stack_are_pieces_times_pieces():

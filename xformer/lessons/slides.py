@@ -123,6 +123,14 @@ def pieces_here(scene: Scene) -> tuple[float, Values]:
 
 
 @number
+def energy(scene: Scene) -> tuple[float, Values]:
+    """How many nats the translation on the page costs the model, E = −ln P(y | x)."""
+    parts = scene.passed.log_probs
+    total = -sum(parts)
+    return total, {"pieces": len(parts), "mean": f"{total / len(parts):.2f}"}
+
+
+@number
 def pieces_of(scene: Scene, *, word: str) -> tuple[float, Values]:
     """Into how many pieces the model splits a word."""
     pieces = scene.service.split(word)[0].pieces

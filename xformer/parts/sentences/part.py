@@ -11,7 +11,7 @@ import gradio as gr
 from xformer.explain.alignment import given_heads
 from xformer.figures import pairs as figures
 from xformer.figures.notice import notice
-from xformer.results import Comparison, Head, Options, fixed
+from xformer.results import Comparison, Head, Options, Translation, fixed
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure
@@ -23,6 +23,7 @@ from xformer.ui.tabs import Listener, View, examples
 ID = "sentences"
 TAB = "pairs"
 PRESETS: list[dict[str, Any]]
+OWN = -1  # the place of the sentence of the page among the pairs
 *PRESETS, OTHER = json.loads(
     Path(__file__).with_name("minimal_pairs.json").read_text(encoding="utf-8")
 )
@@ -134,9 +135,11 @@ def ranked_of(compared: Any) -> list[Any]:
 
 
 def _listed(service: TranslationService, language: Language) -> dict[str, Any]:
-    """The choices of pairs for a model, and the first of them."""
+    """The choices of pairs for a model, of which the first is chosen, and the sentence
+    of the page."""
     choices = [(one["name"][language.code], i) for i, one in presets(service).items()]
-    return {"choices": choices, "value": choices[0][1]}
+    own = language.say("pairs_of_page"), OWN
+    return {"choices": [own, *choices], "value": choices[0][1]}
 
 
 def _text(side: int, service: TranslationService, _: Any) -> Words:
@@ -175,16 +178,22 @@ def follow(
 
 
 def choose(
-    service: TranslationService, language: Language, *, preset: int | None
+    service: TranslationService,
+    language: Language,
+    *,
+    preset: int | None,
+    translation: Translation | None,
 ) -> dict[str, Any]:
-    """Put a minimal pair into the fields."""
-    return (
-        {}
-        if preset is None
-        else dict(
-            zip(("pair_a", "pair_b"), presets(service)[preset]["texts"], strict=True)
-        )
+    """Put a minimal pair into the fields; or into both the sentence of the page, of
+    which a reader changes a word in one."""
+    if preset is None or (preset == OWN and translation is None):
+        return {}
+    texts = (
+        [translation.source] * 2
+        if preset == OWN and translation
+        else presets(service)[preset]["texts"]
     )
+    return dict(zip(("pair_a", "pair_b"), texts, strict=True))
 
 
 @needs(pair_a="pairs_empty", pair_b="pairs_empty")

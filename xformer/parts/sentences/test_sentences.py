@@ -72,11 +72,21 @@ def test_a_pair_of_the_list_comes_with_its_question(running, answered):
         )
         preset = tab.PRESETS[answer["preset"]]
         assert html.escape(preset["look"][language.code]) in answer["result"]
-    chosen = Ask.always(running, ENGLISH).answer(tab.choose, preset=answer["preset"])
+    chosen = Ask.always(running, ENGLISH).answer(
+        tab.choose, preset=answer["preset"], translation=None
+    )
     assert (chosen["pair_a"], chosen["pair_b"]) == (
         "Our tea is cold.",
         "Our winter is cold.",
     )
+
+
+def test_the_sentence_of_the_page_goes_into_both_fields(running, learned_pairs):
+    text = learned_pairs[1][0]
+    page = Ask.always(running, ENGLISH)
+    found = page.answer(tab.choose, preset=tab.OWN, translation=running.translate(text))
+    assert (found["pair_a"], found["pair_b"]) == (text, text)
+    assert "pair_a" not in page.answer(tab.choose, preset=tab.OWN, translation=None)
 
 
 def test_every_pair_has_both_languages_and_two_sentences():
