@@ -74,6 +74,21 @@ async function joins(id, submissions, queue) {
   return submissions.has(id);
 }
 
+// Whether two objects have the same entries.
+const isSame = (one, other) =>
+  Object.keys({...one, ...other}).every(name => one[name] === other?.[name]);
+
+// `news(statuses)`: of the statuses of components, {id: {status, …}}, those that a component was not told yet, as
+// [[id, status], …].
+function untold() {
+  const told = new Map();
+  return statuses => {
+    const found = Object.entries(statuses).filter(([id, one]) => !isSame(one, told.get(id)));
+    for (const [id, one] of found) told.set(id, one);
+    return found;
+  };
+}
+
 // Lets answers through as this page needs them. client: asks the server by `submit`; dispatch: what components tell
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
@@ -99,6 +114,7 @@ export function attend(client, dispatch, dependencies) {
   }
 
   client.joins = joins;
+  client.news = untold();
   const submit = client.submit.bind(client);
 
   client.submit = (id, data, event, trigger, all, headers) => {

@@ -13,7 +13,12 @@ from tests.gate import folder_of
 CHROMIUM = next(
     (
         path
-        for name in ("chromium", "chromium-browser", "google-chrome")
+        for name in (
+            "chromium-headless-shell",  # less to start than a browser with windows
+            "chromium",
+            "chromium-browser",
+            "google-chrome",
+        )
         if (path := shutil.which(name))
     ),
     None,

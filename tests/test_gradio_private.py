@@ -115,8 +115,8 @@ def test_gradios_scripts_are_changed_in_a_few_places_and_nothing_else_in_them_is
         "if(r.trigger_modes===`always_last`&&r.functions.backend&&"
         "await this.client.joins(r.id,this.submissions,this.queue))continue;"
         "{type:`fn`,fn_index:r.id,event_data:e.event_data,target_id:e.target_id}&&"
-        "if(!Object.keys(t).length)return()=>{};parent!==window&&"
-    ) - len("e,")
+        "if(!Object.keys(t).length)return()=>{};parent!==window&&this.client.news"
+    ) - len("e,Object.entries")
     assert html.startswith("HTML") and len(as_it_is) - len(compiles) == len(
         "if(e==='${value}')return String(t.value);"
         r"if(!/[`\\]|\{\{|\${/.test(e))return e;"

@@ -331,6 +331,36 @@ def test_gradios_own_script_asks_for_each_change_of_a_moment(bench):
     assert len(asked) > 2
 
 
+# Tells two components their status, then once more, with another for the first.
+STATUSES = """async ([code, name, status, tick]) => {
+    const Answering = Function(`const ${status} = class { current = {}; register() {} }, ${tick} = async () => {};
+        ${code}; return ${name}`)();
+    const nothing = () => {}, heard = [];
+    const page = new Answering([], client, async id => heard.push(id), nothing, nothing, nothing, nothing, nothing);
+    const {current} = page.loading_stati;
+    for (const id of [10, 11]) current[id] = {status: 'pending', eta: null};
+    await page.update_loading_stati_state();
+    Object.assign(current, {10: {status: 'complete', eta: null}, 11: {...current[11]}});
+    await page.update_loading_stati_state();
+    return heard;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("find", "heard"),
+    [
+        (lambda name: gradio_private.quick_scripts(".")[name], [10, 11, 10]),
+        # Gradio's own tells all of them each time, and once more as a page begins
+        (lambda name: (gradio_private.SCRIPTS / name).read_text(), [10, 11] * 3),
+    ],
+    ids=["the page's", "Gradio's"],
+)
+def test_a_component_is_told_its_status_when_it_is_another(bench, find, heard):
+    (path,) = gradio_private.SCRIPTS.glob("Blocks-*.js")
+    found = ANSWERING.search(find(path.name))
+    assert bench.evaluate(STATUSES, [found[0], *found.group(1, 2, 3)]) == heard
+
+
 # Gradio's methods that read what a component holds, and that set anew what has come
 # into sight, with the names of what they use.
 READ = re.compile(

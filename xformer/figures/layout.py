@@ -140,6 +140,8 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
         "gridcolor": GRID,
         "zeroline": False,
         "automargin": "height+width",
+        # all have their room; to find out, Plotly would measure each once more
+        "ticklabeloverflow": "allow",
         **more,
     }
 
