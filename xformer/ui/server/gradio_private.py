@@ -108,7 +108,8 @@ JOINED = "xformer.joined"
 #   150 when its address is written, for nothing;
 # - in what answers events too, that a component is told its status when it is another: at
 #   each step of each answer all were told that ever had one, and what each holds was
-#   copied before that, a fifth of the scripts' time while all tabs and parts are opened;
+#   copied before that, a fifth of the scripts' time while all tabs and parts are opened
+#   (docs/upstream/status.md);
 # - that a page which no other holds does not wait, for 60 frames, for what would tell
 #   that other its height: each frame was made anew for that;
 # - in HTML, that a template without anything to fill in, or of the value alone, is taken
