@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
 import {background, checkpoint, saveOnClick} from './save.js';
-import {SIZES, brighter, brokenLines, bytes, escapeHtml, isDark, onPage} from './shared.js';
+import {SIZES, brighter, brokenLines, bytes, escapeHtml, isDark, onOtherWidth, onPage} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere
@@ -250,7 +250,7 @@ export default function start({element, props, trigger, watch}) {
     const begun = performance.now();
     if (box !== inside('.plot')) {
       box = inside('.plot');
-      followWidth();
+      onOtherWidth(box, () => figure && draw(), box.clientWidth);
     }
     const shown = fitted(figure, room());
     await Plotly.react(box, shown.data, shown.layout, {displayModeBar: false});
@@ -259,16 +259,6 @@ export default function start({element, props, trigger, watch}) {
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;
     restUntil = performance.now() + REST * (performance.now() - begun);
-  }
-
-  // Draws the figure again with its box. Only another width counts: drawing touches the box too.
-  function followWidth() {
-    let width = box.clientWidth;
-    new ResizeObserver(() => {
-      if (!box.clientWidth || box.clientWidth === width) return;
-      width = box.clientWidth;
-      if (figure) draw();
-    }).observe(box);
   }
 
   async function picture(kind) {  // in the colours of the page, as wide as it is seen

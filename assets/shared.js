@@ -116,6 +116,16 @@ export function whenOutOfSight(element, call) {
   document.addEventListener('visibilitychange', () => document.hidden && element.isConnected && call());
 }
 
+// Calls a function whenever an element that is seen has another width than before. Only the width counts, as drawing
+// changes the height. width: the one that it is drawn for already.
+export function onOtherWidth(element, call, width = 0) {
+  new ResizeObserver(() => {
+    if (!element.clientWidth || element.clientWidth === width) return;
+    width = element.clientWidth;
+    call();
+  }).observe(element);
+}
+
 const WAIT = 8000;  // milliseconds that something may take to come onto the page
 
 // Attempts something at once, and then whenever the page changes, until it returns true. -> what ends that.

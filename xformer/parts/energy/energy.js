@@ -3,7 +3,9 @@
 // A click or Enter on a translation triggers 'choose' {item}; arrow keys go to the next in the landscape.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {brokenLines, decimal, escapeHtml, fill, label, rect, redraw, tongue} from '../../../assets/shared.js';
+import {
+  brokenLines, decimal, escapeHtml, fill, label, onOtherWidth, rect, redraw, tongue,
+} from '../../../assets/shared.js';
 
 const NARROW = 700, HIGH = 60, LINE = 15, GAP = 28, CHART = 200, LEFT = 44, BOTTOM = 36, TOP = 12, EDGE = 14;
 // Where the boxes stand, as [column, row], and by which sides the arrows join them.
@@ -216,12 +218,7 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows: [...rows, ...after]};
   }
 
-  let wide = 0;
-  new ResizeObserver(() => {
-    if (!shown || !element.clientWidth || element.clientWidth === wide) return;
-    wide = element.clientWidth;
-    draw();
-  }).observe(element);
+  onOtherWidth(element, () => shown && draw());
   saveOnClick(element, {title: () => shown.title, table,
     picture: kind => htmlPicture(kind, element, inside('.drawing'), 'energy-view')});
   watch('value', receive);

@@ -2,7 +2,7 @@
 // cell by cell, with their shapes.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, redraw} from '../../../assets/shared.js';
+import {escapeHtml, fill, onOtherWidth, redraw} from '../../../assets/shared.js';
 
 const PRODUCTS = [['queries', 'X_q', '·', 'W_q', '=', 'Q'], ['keys', 'X_k', '·', 'W_k', '=', 'K'],
                   ['values', 'X_v', '·', 'W_v', '=', 'V'], ['weights', 'Q', '·', 'Kᵀ', '→', 'A'],
@@ -52,12 +52,7 @@ export default function start({element, props, watch}) {
     return {columns, rows};
   }
 
-  let wide = 0;
-  new ResizeObserver(() => {
-    if (!shown || !element.clientWidth || element.clientWidth === wide) return;
-    wide = element.clientWidth;
-    draw();
-  }).observe(element);
+  onOtherWidth(element, () => shown && draw());
   saveOnClick(element, {title: () => shown.title, table,
     picture: kind => htmlPicture(kind, element, inside('.drawing'), 'widths-view')});
   watch('value', receive);

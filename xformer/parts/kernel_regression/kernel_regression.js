@@ -3,7 +3,7 @@
 // 'move' {points}, as "x,y x,y".
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {ARROWS, escapeHtml, fill, fixed, pointIn, redraw} from '../../../assets/shared.js';
+import {ARROWS, escapeHtml, fill, fixed, onOtherWidth, pointIn, redraw} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
 const HEIGHT = 320, LEFT = 34, BOTTOM = 26, EDGE = 10, STEP = 0.1;
@@ -98,13 +98,11 @@ export default function start({element, props, trigger, watch}) {
       ...shown.places.map((x, i) => [say('kernel_is_curve'), x, shown.curve[i]])]};
   }
 
-  let wide = 0;
-  new ResizeObserver(() => {
-    if (!shown || !element.clientWidth || element.clientWidth === wide) return;
-    wide = element.clientWidth;
+  onOtherWidth(element, () => {
+    if (!shown) return;
     layOut();
     inside('.curve').setAttribute('d', path());
-  }).observe(element);
+  });
   saveOnClick(element, {title: () => shown.title, table,
     picture: kind => htmlPicture(kind, element, inside('.drawing'), 'kernel-curve')});
   watch('value', receive);

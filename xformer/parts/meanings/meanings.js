@@ -4,7 +4,7 @@
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
 import {
-  SIZES, bytes, decimal, escapeHtml, fill, fixed, isDark, label, pointIn, rect, redraw, tongue,
+  SIZES, bytes, decimal, escapeHtml, fill, fixed, isDark, label, onOtherWidth, pointIn, rect, redraw, tongue,
 } from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
@@ -382,12 +382,7 @@ export default function start({element, props, trigger, watch}) {
     return pictureAddress(kind, svg, wide, height);
   }
 
-  let wide = 0;
-  new ResizeObserver(() => {
-    if (!map || !element.clientWidth || element.clientWidth === wide) return;
-    wide = element.clientWidth;
-    paint();
-  }).observe(element);
+  onOtherWidth(element, () => map && paint());
   saveOnClick(element, {title, table, picture, pair: () =>
     [...new Set(words.slice(0, map.own).map((_, i) => textOf(i)))]});
   watch('value', receive);

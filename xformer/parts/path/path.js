@@ -3,7 +3,7 @@
 // first of the two, and triggers 'choose', for state.chosenPath; arrow keys go from piece to piece.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {ARROWS, escapeHtml, fill, label, decimal, rect, renew, tongue} from '../../../assets/shared.js';
+import {ARROWS, escapeHtml, decimal, fill, label, onOtherWidth, rect, renew, tongue} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
 const LEAST = 26, MOST = 120, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
@@ -225,12 +225,7 @@ export default function start({element, props, trigger, watch}) {
     return address;
   }
 
-  let wide = 0;
-  new ResizeObserver(() => {
-    if (!element.clientWidth || element.clientWidth === wide) return;
-    wide = element.clientWidth;
-    if (shown && inside('.drawing')) draw();
-  }).observe(element);
+  onOtherWidth(element, () => shown && inside('.drawing') && draw());
   saveOnClick(element, {title: () => say('title'), table, picture});
   watch('value', receive);
   receive();

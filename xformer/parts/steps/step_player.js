@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {SIZES, escapeHtml, fixed, label, percent, rect, redraw, tongue} from '../../../assets/shared.js';
+import {SIZES, escapeHtml, fixed, label, onOtherWidth, percent, rect, redraw, tongue} from '../../../assets/shared.js';
 import {transport} from '../../../assets/transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -144,13 +144,9 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows};
   }
 
-  let width = 0;
-  new ResizeObserver(() => {
-    const now = element.clientWidth;
-    if (!play || !now || now === width || !inside('.masked')) return;
-    width = now;
-    inside('.masked .scroll').innerHTML = mask();
-  }).observe(element);
+  onOtherWidth(element, () => {
+    if (play && inside('.masked')) inside('.masked .scroll').innerHTML = mask();
+  });
   saveOnClick(element, {title: () => play.title, table,
                         picture: kind => htmlPicture(kind, element, inside('.drawing'), 'step-player')});
   watch('value', receive);
