@@ -10,8 +10,8 @@ asked.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from typing_extensions import dataclass_transform
@@ -211,6 +211,13 @@ class GrowTree(Question[BeamTree]):
     options: Options | None = None
     prefix: Sequence[int] = ()
     max_length: int | None = None
+
+    @classmethod
+    def wider(cls, found: Translation, beam: int, **changed: Any) -> "GrowTree":
+        """The search that found a translation, with a beam of another width. changed:
+        more of its options."""
+        options = replace(found.options, beam=beam, alternatives=1, **changed)
+        return cls(found, options, max_length=found.max_length)
 
 
 class MeasureEnergies(Question[Energies]):

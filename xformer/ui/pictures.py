@@ -538,6 +538,11 @@ class _Now:
         )
 
 
+def is_other(before: Mapping[str, Any], **now: Any) -> bool:
+    """Whether one of these inputs is another than `before`; not the first time."""
+    return bool(before) and not _same({name: before[name] for name in now}, now)
+
+
 def takes(*names: str) -> Callable[[Function], Function]:
     """Declare the parameters, by name, of a function that takes them as **values."""
 

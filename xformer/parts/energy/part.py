@@ -2,7 +2,6 @@
 energy-based model with a latent variable; attention between vectors of several widths.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -27,6 +26,7 @@ from xformer.strings import Language
 from xformer.ui.controls import OneOf, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.layout import Layout
+from xformer.ui.pictures import is_other
 from xformer.ui.places import note
 from xformer.ui.tabs import opened_by
 
@@ -204,10 +204,8 @@ def follow(
         return {}
     if energy_own.strip() != before["energy_own"].strip():
         return {"energy_item": energy_beam + 1 if energy_own.strip() else 0}
-    is_other = (
-        before["translation"] is not translation or before["energy_beam"] != energy_beam
-    )
-    return {"energy_item": 0} if is_other and energy_item else {}
+    is_new = is_other(before, translation=translation, energy_beam=energy_beam)
+    return {"energy_item": 0} if is_new and energy_item else {}
 
 
 @needs(translation="no_trace")
@@ -215,13 +213,8 @@ def grow(
     service: TranslationService, translation: Translation, energy_beam: int
 ) -> BeamTree:
     """Search for translations of the sentence on the page with a beam of this width."""
-    width = int(energy_beam)
-    options = replace(
-        translation.options, beam=width, n_best=width, alternatives=1, temperature=0.0
-    )
-    return service.ask(
-        GrowTree(translation, options, max_length=translation.max_length)
-    )
+    beam = int(energy_beam)
+    return service.ask(GrowTree.wider(translation, beam, n_best=beam, temperature=0.0))
 
 
 def measure(service: TranslationService, grown: BeamTree, energy_own: str) -> Measured:

@@ -14,6 +14,7 @@ from xformer.ui.components import script
 from xformer.ui.controls import OneOf, Values, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs
 from xformer.ui.layout import Layout
+from xformer.ui.pictures import is_other
 from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "meanings"
@@ -92,10 +93,8 @@ def follow(
     """Choose another word in other sentences; None where there are none."""
     if trace is None:
         return None
-    is_other = before and (
-        before["trace"] is not trace or before["mean_beside"] != mean_beside
-    )
-    return {"mean_word": 0} if is_other and mean_word == before["mean_word"] else {}
+    is_new = is_other(before, trace=trace, mean_beside=mean_beside)
+    return {"mean_word": 0} if is_new and mean_word == before["mean_word"] else {}
 
 
 def beside(service: TranslationService, mean_beside: str) -> list[Translation]:

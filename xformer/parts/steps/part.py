@@ -35,7 +35,7 @@ from xformer.ui.components import TRANSPORT
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.pictures import Pictures
+from xformer.ui.pictures import Pictures, is_other
 from xformer.ui.places import Place, question
 from xformer.ui.tabs import Page, Tab, View
 
@@ -466,10 +466,8 @@ def first_node(
     """Choose the winner in another tree; in the first one what the address says."""
     if translation is None:
         return None
-    is_other = before and (
-        before["translation"] is not translation or before["tree_width"] != tree_width
-    )
-    return {"tree_node": 0} if is_other and tree_node else {}
+    is_new = is_other(before, translation=translation, tree_width=tree_width)
+    return {"tree_node": 0} if is_new and tree_node else {}
 
 
 @needs(translation="no_trace")
@@ -477,16 +475,9 @@ def grow(
     service: TranslationService, translation: Translation, tree_width: float
 ) -> BeamTree:
     """Grow the tree of the sentence on the page."""
-    width = int(tree_width)
-    options = replace(
-        translation.options,
-        beam=width,
-        n_best=min(translation.options.n_best, width),
-        alternatives=1,
-    )
-    return service.ask(
-        questions.GrowTree(translation, options, max_length=translation.max_length)
-    )
+    beam = int(tree_width)
+    n_best = min(translation.options.n_best, beam)
+    return service.ask(questions.GrowTree.wider(translation, beam, n_best=n_best))
 
 
 def node_of(tree: BeamTree, node: int) -> int:

@@ -16,6 +16,7 @@ from xformer.ui.components import TRANSPORT, script
 from xformer.ui.controls import BEAM, OneOf, Values, Whole
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
+from xformer.ui.pictures import is_other
 from xformer.ui.places import Place, question
 from xformer.ui.tabs import examples
 
@@ -92,7 +93,7 @@ def first_step(
     """Begin another pair at its first step; None where there is no pair yet."""
     if trace is None:
         return None
-    is_new = before and before["trace"] is not trace
+    is_new = is_other(before, trace=trace)
     step = 1 if is_new else min(max(1, int(whole_step or 1)), len(trace.target))
     return {} if step == whole_step else {"whole_step": step}
 
