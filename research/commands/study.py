@@ -63,14 +63,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         "file of the recorded runs",
         StudyRuns,
     )
-    q.add_argument(
-        "--threads",
-        type=int,
-        action=Within,
-        least=1,
-        most=1024,
-        help="threads of the CPU",
-    )
+    _add_threads(q)
     _recording(
         kinds,
         pretraining,
@@ -98,7 +91,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         type=Path,
         help="folder that the command data sentiment wrote",
     )
-    q.add_argument(
+    _add_threads(q)
+    add_options(q, AutoencoderRun)
+
+
+def _add_threads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--threads",
         type=int,
         action=Within,
@@ -106,7 +104,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         most=1024,
         help="threads of the CPU",
     )
-    add_options(q, AutoencoderRun)
 
 
 def _recording(
