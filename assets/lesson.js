@@ -1,7 +1,7 @@
 // The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html, ahead} or {at, address}
 // or {at, reply} or {at, fact}; ahead is the next step, which is shown as soon as it is asked for. An element with
 // data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'; a slide of a lecture triggers
-// 'tell' {at} when the page shows it, and is answered by what the model has to say of it.
+// 'fact' {at} when the page shows it, and is answered by what the model has to say of it.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
 import {compose, packed, summarize} from './class.js';
@@ -88,7 +88,7 @@ export default function start({element, props, trigger, watch}) {
     answer = null;
   });
 
-  const askFact = () => !moving && whenSettled(() => !moving && inside('.fact') && trigger('tell', {at}));
+  const askFact = () => !moving && whenSettled(() => !moving && inside('.fact') && trigger('fact', {at}));
 
   const pointed = () => inside('[data-point]')?.dataset.point ?? '';
 

@@ -2,13 +2,14 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import gradio as gr
 
 from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH
-from xformer.ui import page
+from xformer.ui import lessons, page
 
 
 def run(coroutine):
@@ -42,3 +43,32 @@ def shown(pictures, service, language=ENGLISH, made=None, **values):
         {} if made is None else made,
         **{**pictures.controls.defaults(service), "lock": "", "again": "", **values},
     )
+
+
+def gone(page, service, to, language=ENGLISH):
+    """What the page answers where the panel of lessons is to go on."""
+    return lessons.go(service, language, event=SimpleNamespace(to=to), page=page)
+
+
+def answered(page, service, at, answer, language=ENGLISH, **seen):
+    """The reply to an answer at a step, where the page shows its defaults but for what
+    is `seen`."""
+    given = {"event": SimpleNamespace(answer=answer), "lesson": at}
+    return _beside(lessons.answer, page, service, language, **given, **seen)["reply"]
+
+
+def fact(page, service, at, language=ENGLISH, **seen):
+    """What the page says of a slide, where it shows its defaults but for what is
+    `seen`."""
+    event = SimpleNamespace(at=at)
+    return _beside(lessons.say_fact, page, service, language, event=event, **seen)
+
+
+def _beside(handler, page, service, language, **given):
+    """What a handler sets the panel of lessons to."""
+    defaults = page.controls.defaults(service)
+    shown = {key: defaults[key] for key in lessons.SEEN}
+    nothing = {"translation": None, "trace": None, "lock": ""}
+    return handler(service, language, page=page, **{**nothing, **shown, **given})[
+        "panel"
+    ]

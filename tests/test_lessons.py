@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.pages import laid_out
+from tests.pages import answered, gone, laid_out
 from xformer.__main__ import main
 from xformer.explain.recorded import read_pretraining
 from xformer.lessons import checks, choosing, files, panel
@@ -417,7 +417,7 @@ def test_no_question_holds_its_answer():
 def test_every_check_and_every_finder_is_used_and_every_reply_has_its_text():
     used = {
         step.question.check
-        for lesson in (*LESSONS.values(), *files.told().values())
+        for lesson in (*LESSONS.values(), *files.lectures_as_lessons().values())
         for step in lesson.steps
         if step.question
     }
@@ -644,20 +644,6 @@ def test_what_is_no_lesson_is_refused_too(tmp_path, text):
 # What a reader may answer
 
 
-def answered(page, service, lesson, answer, language=ENGLISH, **seen):
-    """The reply to an answer, as the page asks for it."""
-    values = page.controls.defaults(service)
-    given = {key: values[key] for key in ui.SEEN}
-    return ui.answer(
-        service,
-        language,
-        event=SimpleNamespace(answer=answer),
-        lesson=lesson,
-        page=page,
-        **{"translation": None, "trace": None, "lock": "", **given, **seen},
-    )["panel"]["reply"]
-
-
 @pytest.fixture(scope="module")
 def tiny(tiny_checkpoint, learned_pairs):
     """A page with a small model that knows eight sentences, and what it shows of the
@@ -729,10 +715,6 @@ def test_a_locked_word_is_an_answer_and_markup_stays_text(tiny):
 
 
 # How the page is moved
-
-
-def gone(page, service, to):
-    return ui.go(service, ENGLISH, event=SimpleNamespace(to=to), page=page)
 
 
 def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(

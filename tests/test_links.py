@@ -9,11 +9,10 @@ import random
 import time
 import zlib
 from contextlib import closing
-from types import SimpleNamespace
 
 import pytest
 
-from tests.pages import laid_out
+from tests.pages import answered, gone, laid_out
 from xformer.lessons import files, links, panel
 from xformer.pieces import words
 from xformer.results import UserError
@@ -293,12 +292,7 @@ def test_a_step_sets_only_what_the_page_has(tiny, address):
         ENGLISH.say("error_class_step", step=2)
     ]
     with pytest.raises(UserError, match="Step 2 of the lesson"):
-        ui.go(
-            service,
-            ENGLISH,
-            event=SimpleNamespace(to=f"~{with_step(address=address)}.1"),
-            page=page,
-        )
+        gone(page, service, f"~{with_step(address=address)}.1")
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])
@@ -335,9 +329,7 @@ def test_markup_of_a_stranger_stays_text_wherever_it_may_stand(tiny, language):
             and html.escape(IMG) in shown["html"]
             and "<img" not in shown["html"]
         )
-        moved = ui.go(service, language, event=SimpleNamespace(to=at), page=page)[
-            "panel"
-        ]
+        moved = gone(page, service, at, language)["panel"]
         assert "<img" not in moved.get("html", "")
 
 
@@ -367,21 +359,12 @@ def test_a_bad_link_is_told_in_one_sentence_and_the_rest_of_the_address_is_kept(
         and IMG not in problems[0].say()
     )
     with pytest.raises(UserError, match=said):
-        ui.go(service, ENGLISH, event=SimpleNamespace(to=broken), page=page)
+        gone(page, service, broken)
 
 
-def replied(tiny, data, number, answer, language=ENGLISH, **more):
+def replied(tiny, data, number, answer, language=ENGLISH):
     page, service, seen = tiny
-    values = page.controls.defaults(service)
-    given = {**{key: values[key] for key in ui.SEEN}, **seen, "lock": "", **more}
-    return ui.answer(
-        service,
-        language,
-        event=SimpleNamespace(answer=answer),
-        lesson=f"~{data}.{number}",
-        page=page,
-        **given,
-    )["panel"]["reply"]
+    return answered(page, service, f"~{data}.{number}", answer, language, **seen)
 
 
 def test_answers_are_checked_on_the_model_or_kept_and_come_with_what_the_summary_shows(

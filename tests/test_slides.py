@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.pages import laid_out
+from tests.pages import fact, gone, laid_out
 from xformer.lessons import choosing, files, panel
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Block, Head, Trace, UserError
@@ -49,7 +49,7 @@ def test_what_a_slide_says_and_asks_has_an_answer_on_the_models_that_ship(
     name, number, scene
 ):
     slide = LECTURES[name].slides[number - 1]
-    lesson = files.told()[name]
+    lesson = files.lectures_as_lessons()[name]
     there = choosing.standing(lesson, number, replace(scene, review="I loved it."))
     there = replace(there, review="I loved it.")
     if slide.fact:
@@ -77,7 +77,7 @@ def test_what_a_slide_says_and_asks_has_an_answer_on_the_models_that_ship(
 
 def test_every_entry_is_a_slide_with_the_lectures_words_and_a_question():
     for name, lecture in LECTURES.items():
-        added = files._told(name)
+        added = files._additions(name)
         assert {*added} == {one.term for one in lecture.slides}, name
         for one in lecture.slides:
             assert one.question or one.term in SILENT, one.term
@@ -253,37 +253,24 @@ def test_a_pooling_is_ahead_by_more_than_chance_or_none_is(best, true):
 # The page
 
 
-def told(page, service, at, language=ENGLISH, **seen):
-    """What the page says of a slide."""
-    there = page.controls.defaults(service)
-    given = {key: there[key] for key in ui.SEEN}
-    return ui.tell(
-        service,
-        language,
-        event=SimpleNamespace(at=at),
-        page=page,
-        **{"translation": None, "trace": None, "lock": "", **given, **seen},
-    )["panel"]
-
-
 def test_a_slide_says_what_is_computed_from_the_page_in_either_language(page, shipped):
     number = 1 + [one.term for one in LECTURES["d2l"].slides].index(
         "Encoder, Decoder, init_state"
     )
     trace = shipped.explain("The cat sleeps.")
     at = f"d2l.{number}"
-    english = told(page, shipped, at, trace=trace)
+    english = fact(page, shipped, at, trace=trace)
     assert english["at"] == at
     assert f"{len(trace.source)} vectors" in english["fact"]
-    spanish = told(page, shipped, at, SPANISH, trace=trace)
+    spanish = fact(page, shipped, at, SPANISH, trace=trace)
     assert f"{len(trace.source)} vectores" in spanish["fact"]
-    assert told(page, shipped, at)["fact"] == "", "before there is a translation"
+    assert fact(page, shipped, at)["fact"] == "", "before there is a translation"
 
 
 @pytest.mark.parametrize("at", ["it.1", "kak.27", "lectures", ""])
 def test_only_a_slide_is_told(page, shipped, at):
     with pytest.raises(UserError):
-        told(page, shipped, at)
+        fact(page, shipped, at)
 
 
 @pytest.mark.parametrize("at", ["kak.0", "kak.28", "kak.x", "kak.999"])
@@ -302,10 +289,6 @@ def test_a_lecture_that_there_is_not_gets_one_sentence(page, shipped, at):
     assert values["lesson"] == ""
     [problem] = [one.say(ENGLISH) for one in problems]
     assert "lecture.kak" in problem and problem.count(". ") == 0
-
-
-def gone(page, service, to):
-    return ui.go(service, ENGLISH, event=SimpleNamespace(to=to), page=page)
 
 
 @pytest.mark.parametrize(("name", "number"), SLIDES)

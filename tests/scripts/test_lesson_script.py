@@ -138,18 +138,18 @@ def test_a_slide_asks_what_there_is_to_say_when_the_page_shows_it(bench, panel):
     slide = panel("kak.1")
     fact = slide.locator(".fact")
     expect(fact).to_be_empty()
-    assert slide.told == [("tell", {"at": "kak.1"})]
+    assert slide.told == [("fact", {"at": "kak.1"})]
     slide.locator(".next").click()
     moved = ("go", {"to": "kak.2"})
     assert slide.told[-1] == moved, "the page still shows the slide before"
     slide.show({"at": "kak.1", "fact": "Late."})
     expect(fact).to_be_empty()
     slide.show(value("kak.2"))
-    assert slide.told[-1] == ("tell", {"at": "kak.2"})
+    assert slide.told[-1] == ("fact", {"at": "kak.2"})
     slide.show({"at": "kak.2", "fact": "21 pieces <em>ask</em>."})
     expect(fact).to_have_text("21 pieces ask.")
     bench.page.evaluate("tell('settled')")
-    assert slide.told[-1] == ("tell", {"at": "kak.2"}), "of another sentence too"
+    assert slide.told[-1] == ("fact", {"at": "kak.2"}), "of another sentence too"
 
 
 def test_what_was_answered_stays_where_the_same_step_comes_again(panel):

@@ -25,7 +25,7 @@ FOLDER = ASSETS / "lessons"
 SENTENCES = ASSETS / "lesson_sentences.json"
 GLOSSARY = ASSETS / "glossary.json"
 LECTURES = ASSETS / "lectures.json"
-TOLD = ASSETS / "told"  # of each lecture, how it is told slide by slide
+OF_SLIDES = ASSETS / "told"  # of each lecture, what its slides have besides
 PLAN = ASSETS / "plan.json"
 # of questions
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")
@@ -223,14 +223,14 @@ def lectures() -> dict[str, Lecture]:
         one["name"]: Lecture(
             one["title"],
             _text(one["of"], one["name"], MOST_OF_ENTRY),
-            tuple(_slides(one["slides"], _told(one["name"]))),
+            tuple(_slides(one["slides"], _additions(one["name"]))),
         )
         for one in _stored(LECTURES)["lectures"]
     }
 
 
 @cache
-def told() -> dict[str, Lesson]:
+def lectures_as_lessons() -> dict[str, Lesson]:
     """Each lecture as a lesson, whose steps are its slides, by its name."""
     return {
         name: Lesson(
@@ -245,10 +245,16 @@ def told() -> dict[str, Lesson]:
     }
 
 
-def _told(lecture: str) -> dict[str, dict[str, Any]]:
+@cache
+def with_steps() -> dict[str, Lesson]:
+    """All lessons, and then all lectures as lessons, by name."""
+    return {**lessons(), **lectures_as_lessons()}
+
+
+def _additions(lecture: str) -> dict[str, dict[str, Any]]:
     """What a lecture's file adds to its slides, by their terms, in the lecture's
     order."""
-    path = TOLD / f"{lecture}.json"
+    path = OF_SLIDES / f"{lecture}.json"
     return {one["term"]: one for one in _stored(path)["slides"]}
 
 

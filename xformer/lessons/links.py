@@ -98,7 +98,7 @@ def where(value: str) -> tuple[Lesson, int] | None:
     lesson = (
         read(name.removeprefix(MARK))
         if name.startswith(MARK)
-        else {**files.lessons(), **files.told()}.get(name)
+        else files.with_steps().get(name)
     )
     if lesson is None:
         return None
@@ -106,7 +106,7 @@ def where(value: str) -> tuple[Lesson, int] | None:
         len(lesson.steps) + 1
     ):
         return lesson, int(number)
-    if name not in files.told():
+    if name not in files.lectures():
         return None
     raise UserError(
         Message.of("error_slide", value=value[:40], name=name, count=len(lesson.steps))

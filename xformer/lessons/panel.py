@@ -12,9 +12,9 @@ from xformer.lessons.files import (
     Text,
     glossary,
     lectures,
+    lectures_as_lessons,
     lessons,
     said,
-    told,
 )
 from xformer.lessons.scene import Found
 from xformer.lessons.terms import MOST, among, linked
@@ -68,9 +68,9 @@ def step(lesson: Lesson, number: int, language: Language) -> str:
 
 
 def slide(lecture: str, number: int, language: Language) -> str:
-    """A slide of a lecture, from 1, as it is told to a room: the lecture's words, what
-    is seen here, a sentence that the model says later (`told`), and a question."""
-    lesson = told()[lecture]
+    """A slide of a lecture, from 1: the lecture's words, what is seen here, room for
+    the fact that the model adds later, and a question."""
+    lesson = lectures_as_lessons()[lecture]
     one = lectures()[lecture].slides[number - 1]
     return fill(
         "lessons.slide",

@@ -11,7 +11,7 @@ import gradio as gr
 
 from xformer.lessons import links, panel
 from xformer.lessons.checks import PLACES
-from xformer.lessons.files import Lesson, lectures, lessons, said, told
+from xformer.lessons.files import Lesson, lectures, said, with_steps
 from xformer.lessons.links import where
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Head, Message, UserError
@@ -62,7 +62,7 @@ class Place(Kind):
                     "address_choice",
                     key=key,
                     value=value[:40],
-                    options=", ".join((*VIEWS, *lessons(), *told())),
+                    options=", ".join((*VIEWS, *with_steps())),
                 )
             )
         for number, step in enumerate(known[0].steps, 1):
@@ -112,8 +112,8 @@ def build(page: Page) -> None:
             trigger_mode="always_last",
             **QUIET,
         )
-        shown.tell(
-            **page.ask(tell, seen, {"panel": shown}, page=page),
+        shown.fact(
+            **page.ask(say_fact, seen, {"panel": shown}, page=page),
             trigger_mode="always_last",
             **QUIET,
         )
@@ -137,7 +137,7 @@ def value(at: str, language: Language) -> dict[str, Any]:
 
 def _step(lesson: Lesson, number: int, language: Language) -> str:
     """A step as HTML, or the slide of a lecture."""
-    is_slide = lesson.name in told() and number <= len(lesson.steps)
+    is_slide = lesson.name in lectures() and number <= len(lesson.steps)
     return (
         panel.slide(lesson.name, number, language)
         if is_slide
@@ -178,9 +178,8 @@ def go(
         except UserError:
             # of a model that translates the sentence otherwise: its place is not marked
             pass
-    part = (
-        lectures()[lesson.name].slides[number - 1].at if lesson.name in told() else ""
-    )
+    lecture = lectures().get(lesson.name)
+    part = lecture.slides[number - 1].at if lecture else ""
     return {"panel": {"at": address["lesson"], "address": address, "place": part}}
 
 
@@ -244,7 +243,7 @@ def answer(
     }
 
 
-def tell(
+def say_fact(
     service: TranslationService,
     language: Language,
     *,
@@ -252,8 +251,7 @@ def tell(
     page: Page,
     **seen: Any,
 ) -> dict[str, Any]:
-    """Say the sentence of a slide that is computed from what stands on the page; "" of
-    a model that lacks what it needs."""
+    """Say the fact of a slide, computed from what stands on the page; "" of a model that lacks what it needs."""
     known = where(at := text_of(event, "at"))
     lecture = lectures().get(known[0].name) if known else None
     if known is None or lecture is None or known[1] > len(lecture.slides):
