@@ -13,6 +13,7 @@ from gradio.brotli_middleware import BrotliResponder
 from tests.harness import free_port
 from tests.pages import laid_out, run
 from xformer.parts import TABS
+from xformer.ui.components import WIRE
 from xformer.ui.frames import LATER, LAYING
 from xformer.ui.server import delivery, gradio_private
 from xformer.ui.server.delivery import CONFIG, Delivery, split
@@ -164,16 +165,16 @@ def test_a_tab_holds_what_stands_for_it_until_it_comes(small):
 
 
 def test_what_is_never_seen_is_told_as_what_stands_for_it():
-    """Hidden texts and numbers without a label, which listeners alone ask for, and what
-    the API takes; and what held nothing else is left out."""
+    """Wires, which listeners alone ask for, and what the API takes; and what held nothing
+    else is left out."""
 
     async def make():
         with gr.Blocks(analytics_enabled=False) as demo:
             with gr.Tabs(), gr.Tab("One", id="one"):
                 seen = gr.Textbox("seen")
-                menu = gr.Textbox("menu", label="Menu", visible=False)
-            wire = gr.Textbox("told", visible=False)
-            count = gr.Number(3, visible=False)
+                menu = gr.Textbox("menu", visible=False)
+            wire = gr.Textbox("told", **WIRE)
+            count = gr.Number(3, **WIRE)
             wire.change(joined, [wire, count], seen)
             with gr.Row():
                 shown = gr.HTML("shown")

@@ -55,6 +55,9 @@ FUNCTIONS = re.findall(
 )
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
+# of a component that nobody sees, which listeners set and ask: a browser is told of it,
+# and lays it out nowhere
+WIRE: Any = {"visible": False, "elem_classes": "wire"}
 # of `canvas`: buttons, a picture
 TRANSPORT = '<div class="transport" role="group"></div><div class="drawing"></div>'
 

@@ -110,7 +110,7 @@ class Layout(dict[str, Any]):
     ) -> Any:
         """Declare a control that nobody sees, for the address."""
         whole: dict[str, Any] = {"precision": 0} if make is gr.Number else {}
-        self[key] = self.controls.add(key, kind, make, visible=False, **whole)
+        self[key] = self.controls.add(key, kind, make, **components.WIRE, **whole)
         return self[key]
 
     def inner(self, ask: Ask | None = None, opened: Any = None) -> "Layout":

@@ -17,7 +17,7 @@ from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas
+from xformer.ui.components import WIRE, canvas
 from xformer.ui.controls import Controls, Kind, Values
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
@@ -74,7 +74,7 @@ class Place(Kind):
 def build(page: Page) -> None:
     """Lay the panel out, called where it is to stand; it is wired when all tabs are
     there."""
-    at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)
+    at = page.controls.add("lesson", Place(page.controls), gr.Textbox, **WIRE)
     language = page.language
     # a label of the projector view
     panel_html = (

@@ -25,7 +25,7 @@ from xformer.serve.protocol import (
 )
 from xformer.strings import ENGLISH, SPANISH, Language, leftwards
 from xformer.ui import frames, lessons
-from xformer.ui.components import ROUTES, STYLES, VERSION, canvas, script
+from xformer.ui.components import ROUTES, STYLES, VERSION, WIRE, canvas, script
 from xformer.ui.controls import (
     LONGEST,
     Controls,
@@ -243,14 +243,12 @@ def build(
         example,
         gr.Textbox,
         always=True,
-        visible=False,
+        **WIRE,
     )
-    tab = controls.add(
-        "tab", OneOf((*ids,), ids[0]), gr.Textbox, always=True, visible=False
-    )
-    sheet = gr.Textbox(ids[0], visible=False)
-    spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
-    model = of_model.add("model", Words(), gr.Textbox, visible=False)
+    tab = controls.add("tab", OneOf((*ids,), ids[0]), gr.Textbox, always=True, **WIRE)
+    sheet = gr.Textbox(ids[0], **WIRE)
+    spanish = controls.add("spanish", Words(), gr.Textbox, **WIRE)
+    model = of_model.add("model", Words(), gr.Textbox, **WIRE)
     page = Page(
         models=models,
         reviews=reviews,
@@ -269,7 +267,7 @@ def build(
         translation=gr.State(),
         trace=gr.State(),
         tabs=gr.Tabs(overflow_behavior="wrap"),
-        lock=gr.Textbox("", visible=False),
+        lock=gr.Textbox("", **WIRE),
     )
     lessons.build(page)
     _lay_out(page, tabs)
@@ -321,7 +319,7 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
                 )
             with gr.Column(elem_classes="examples", min_width=0):
                 frame["sample"] = gr.Dataset(
-                    components=[gr.Textbox(visible=False)],
+                    components=[gr.Textbox(**WIRE)],
                     samples=[[example] for example in first],
                     label=say("examples"),
                     layout="gallery",
@@ -374,7 +372,7 @@ def _of(module: TabModule) -> str:
 
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     """Lay the tabs out; then wire what one listens to in another."""
-    page.opened.update({module.ID: gr.Textbox("0", visible=False) for module in tabs})
+    page.opened.update({module.ID: gr.Textbox("0", **WIRE) for module in tabs})
     sheets = {
         tab.ID: [tab, *(module for module in tabs if _of(module) == tab.ID)]
         for tab in tabs
@@ -512,7 +510,7 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
                 models_menu,
             ),
             LEFT_OUT: View(
-                gr.Textbox(controls.left_out(page.service), visible=False),
+                gr.Textbox(controls.left_out(page.service), **WIRE),
                 lambda service, values: controls.left_out(service),
             ),
         }
@@ -616,8 +614,8 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
 
     # assets/bar.js presses this when it moves to an address.
     back = gr.Button("", elem_classes="go-back")
-    search = gr.Textbox("", visible=False)
-    move = gr.Textbox("0", visible=False)
+    search = gr.Textbox("", **WIRE)
+    move = gr.Textbox("0", **WIRE)
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [
@@ -643,7 +641,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
 
 def _choose_model(page: Page, frame: Mapping[str, Any]) -> None:
     """Load the model that is chosen in the menu, and then the page with it."""
-    go = gr.Textbox("", visible=False)
+    go = gr.Textbox("", **WIRE)
     inputs = {
         "chosen": frame["models"],
         "name": page.model,

@@ -10,7 +10,7 @@ import gradio as gr
 
 from xformer import parts
 from xformer.ui import frames
-from xformer.ui.components import script
+from xformer.ui.components import WIRE, script
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import question
@@ -83,7 +83,7 @@ class Parts:
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)
-                inside = tab.inner(opened=gr.Textbox("0", visible=False))
+                inside = tab.inner(opened=gr.Textbox("0", **WIRE))
                 inside["part"] = part
                 module.build(inside)
             frames.give(column, page.language.say(self.tab.name.format(module.ID)))

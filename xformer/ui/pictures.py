@@ -25,7 +25,7 @@ from plotly.basedatatypes import BaseFigure
 
 from xformer.results import UserError
 from xformer.strings import Language
-from xformer.ui.components import figure
+from xformer.ui.components import WIRE, figure
 from xformer.ui.controls import Controls
 from xformer.ui.handlers import (
     ANNOTATED,
@@ -100,7 +100,7 @@ class Pictures:
         self.cleared = dict(cleared or {})
         self.controls = controls
         self.made = gr.State({})
-        self.tick = gr.Textbox(visible=False)
+        self.tick = gr.Textbox(**WIRE)
         self.inputs: dict[str, Any] = {
             "trace": page.trace,
             "translation": page.translation,

@@ -33,7 +33,7 @@ from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui import frames
-from xformer.ui.components import FILES, canvas, download, script, small_maps
+from xformer.ui.components import FILES, WIRE, canvas, download, script, small_maps
 from xformer.ui.controls import Kind, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.heads import STACK, TAB, head_of, layer_of, no_maps
@@ -91,7 +91,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     look["file"] = canvas("download.js", "<span></span>", "download")
     look["others"] = canvas("heads.js", "<span></span>", "all-heads")
     look["finder"] = gr.Dataset(
-        components=[gr.Textbox(visible=False)] * 3,
+        components=[gr.Textbox(**WIRE)] * 3,
         type="index",
         samples=[],
         render=False,
@@ -102,7 +102,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     look["clearest"] = gr.HTML(render=False, elem_classes="summary")
     pictures = _pictures(look)
     # the id of the part of the drawer that is looked at
-    open_drawer = gr.Textbox("", visible=False)
+    open_drawer = gr.Textbox("", **WIRE)
     parts = dict[str, Layout]()
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
         for key, lay_out in [
@@ -203,7 +203,7 @@ def _pictures(look: Layout) -> Pictures:
     page = look.page
     pictures = look.pictures(ID, tab=None)
     # changes when they are to be drawn once more
-    again = pictures.input("again", gr.Textbox("", visible=False))
+    again = pictures.input("again", gr.Textbox("", **WIRE))
     pictures.follow(other_stack, "layer", "heads")
     pictures.fact("choice", choice_of)
     pictures.fact(

@@ -15,7 +15,7 @@ from xformer.pieces import words
 from xformer.results import Head, Occlude, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import script
+from xformer.ui.components import WIRE, script
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
@@ -40,7 +40,7 @@ def build(part: Layout, look: Layout) -> None:
     part.status()
     # Stack, layer and head in one: when another model has others, they change one after
     # the other.
-    part["head"] = gr.Textbox(str(look.page.service.best_head), visible=False)
+    part["head"] = gr.Textbox(str(look.page.service.best_head), **WIRE)
     place = [look["stack"], look["layer"], look["head"]]
     gr.on(
         [one.change for one in place],

@@ -18,7 +18,7 @@ from xformer.parts.judging.draw import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
 from xformer.serve.protocol import ReviewService, StudyService
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure
+from xformer.ui.components import WIRE, canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
 from xformer.ui.layout import Layout
@@ -108,7 +108,7 @@ def _review(part: Layout, reader: ReviewService) -> None:
                 f'<p class="note">{language.html("review_edit_hint")}</p>',
             )
         part["sample"] = gr.Dataset(
-            components=[gr.Textbox(visible=False)],
+            components=[gr.Textbox(**WIRE)],
             samples=[[one] for one in EXAMPLES],
             label=say("examples"),
             layout="gallery",

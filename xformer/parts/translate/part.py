@@ -18,7 +18,7 @@ from xformer.results import Options, Trace, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import script
+from xformer.ui.components import WIRE, script
 from xformer.ui.controls import BEAM, LONGEST, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.layout import Layout
@@ -62,7 +62,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
                 module.build(part)
     drawn = dict[str, Layout]()
     for module in pictures:
-        picture = part.inner(opened=gr.Textbox("0", visible=False))
+        picture = part.inner(opened=gr.Textbox("0", **WIRE))
         module.build(picture)
         drawn[module.ID] = picture
         gr.on(

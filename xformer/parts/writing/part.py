@@ -13,7 +13,7 @@ from xformer.parts.writing import draw as figures
 from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
 from xformer.strings import Language
-from xformer.ui.components import TRANSPORT
+from xformer.ui.components import TRANSPORT, WIRE
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
 from xformer.ui.layout import Layout
@@ -276,7 +276,7 @@ def _likelier(part: Layout) -> None:
     with gr.Row(elem_classes="run"):
         button = gr.Button(say("lm_compare"), variant="primary", scale=0, min_width=190)
         part["sample"] = gr.Dataset(
-            components=[gr.Textbox(visible=False)] * 2,
+            components=[gr.Textbox(**WIRE)] * 2,
             samples=TEXTS,
             label=say("examples"),
             type="values",

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.parts import TABS, sheets
 from xformer.strings import ASSETS
-from xformer.ui.components import BUNDLE, address
+from xformer.ui.components import BUNDLE, WIRE, address
 from xformer.ui.former import FORMER
 from xformer.ui.frames import LATER, LAYING
 from xformer.ui.server import gradio_private
@@ -64,10 +64,7 @@ QUALITY = 6
 # headers that a page tells of
 ASKED_BY = ("host", "x-forwarded-host", "x-forwarded-proto", "x-gradio-server")
 MOST_PAGES = 16  # that are kept, the page in one language for one name of the host each
-# of components: what only tells a listener something, where it is hidden and has no
-# label; and what is there for the API alone
-WIRES = "textbox", "number"
-OF_API = "api"
+OF_API = "api"  # a component that is there for the API alone
 # of what has another address when it changes
 KEPT = "public, max-age=31536000, immutable"
 
@@ -278,9 +275,8 @@ def _is_laying(component: Config) -> bool:
 def _is_unseen(component: Config) -> bool:
     """Whether a component is never on the page, and holds only what listeners ask of
     it: a browser need not lay it out."""
-    props = component["props"]
-    is_wire = component["type"] in WIRES and props.get("visible") is False
-    return component["type"] == OF_API or (is_wire and props.get("label") is None)
+    classes = component["props"].get("elem_classes") or ()
+    return component["type"] == OF_API or WIRE["elem_classes"] in classes
 
 
 def _forms(node: Config, components: Mapping[int, Any]) -> Iterator[Config]:
