@@ -40,7 +40,7 @@ WRITTEN = tuple(
 PATTERNS = PACKAGE / "training" / "data" / "patterns.tsv.xz"
 # of English, Spanish and a mark
 FILES = (Path(__file__).with_name("learned.tsv.xz"), *WRITTEN, PATTERNS)
-ONLY_ENGLISH = FILES[-2:]  # es-en has not learned from these
+ONLY_ENGLISH = 2  # the last of these files: es-en has not learned from them
 # the column that a model reads, by its languages
 SIDES = {("en", "es"): 0, ("es", "en"): 1}
 # by mark; others: tatoeba
@@ -69,22 +69,28 @@ def plain(text: str) -> str:
 
 
 @cache
-def shipped() -> bytes:
-    """The pairs that ship, one a line. Raises UserError where a file is missing or
-    broken."""
+def _read() -> tuple[bytes, int]:
+    """Read the pairs that ship, one a line, and count the bytes, from the first, of
+    those that es-en has learned from too."""
     files = " + ".join(path.name for path in FILES)
     with refusing(
         (OSError, lzma.LZMAError), Message.of("learned_missing", files=files)
     ):
-        return b"".join(lzma.decompress(path.read_bytes()) for path in FILES)
+        texts = [lzma.decompress(path.read_bytes()) for path in FILES]
+    return b"".join(texts), sum(map(len, texts[:-ONLY_ENGLISH]))
+
+
+def shipped() -> bytes:
+    """The pairs that ship, one a line. Raises UserError where a file is missing or
+    broken."""
+    return _read()[0]
 
 
 def known(side: int) -> memoryview:
     """Those of `shipped` that the model which reads this side has learned from, not
     copied."""
-    pairs = memoryview(shipped())
-    others = sum(len(lzma.decompress(path.read_bytes())) for path in ONLY_ENGLISH)
-    return pairs[: len(pairs) - others] if side else pairs
+    pairs, of_both = _read()
+    return memoryview(pairs)[: of_both if side else None]
 
 
 class Index:

@@ -395,7 +395,7 @@ def test_a_pair_that_is_too_long_for_the_model_is_shown_without_its_likelihood(
 
 
 def test_without_the_files_it_says_so_in_one_sentence(running, monkeypatch, tmp_path):
-    shipped.cache_clear()
+    learned._read.cache_clear()
     monkeypatch.setattr(learned, "KEPT", {})
     for file in (tmp_path / "none.tsv.xz", tmp_path / "broken.tsv.xz"):
         (tmp_path / "broken.tsv.xz").write_bytes(lzma.compress(b"a\tb\tdirect\n")[:-9])
@@ -406,7 +406,7 @@ def test_without_the_files_it_says_so_in_one_sentence(running, monkeypatch, tmp_
             and said["found"] == ""
         )
     monkeypatch.undo()
-    shipped.cache_clear()
+    learned._read.cache_clear()
 
 
 def test_the_index_is_made_once_for_all_and_by_the_side_that_a_model_reads(
