@@ -106,11 +106,13 @@ class Keeping(TranslationTask):
         link: float,
         layer: int | None = None,
         teacher: nn.Module | None = None,
+        taught: Sequence[Sequence[int]] = (),
     ) -> None:
         """every: a batch of patterns after so many others. keep: the share of what the
         teacher predicts, the model as it begins where there is no other. learn: the
         weight of the reference of a pattern. link: that of a link, in target pieces.
         layer: of the encoder, from 1, whose head is taught; None: whichever links best.
+        taught: heads of the encoder, [layer, head] from 1, that were taught before.
         """
         super().__init__(*args)
         self.model: Transformer
@@ -122,6 +124,9 @@ class Keeping(TranslationTask):
         teacher = teacher or copy.deepcopy(self.model)
         self.teacher = teacher.eval().requires_grad_(False)
         self.head = self.best_head(layer)
+        self.taught = [list(one) for one in taught]
+        if any(one.seen for one in patterns) and [*self.head] not in self.taught:
+            self.taught.append([*self.head])
         self.linked: list[float] = []  # the mean share of late batches, to be told
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
@@ -221,6 +226,10 @@ class Keeping(TranslationTask):
             f"head {head + 1} of layer {layer + 1} links best: {shares.max():.3f} on average"
         )
         return layer + 1, head + 1
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        taught = {checkpoint.TAUGHT: self.taught} if self.taught else {}
+        super().save(folder, {**metrics, **taught})
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         late = self.linked[-50:]
@@ -333,6 +342,7 @@ def main() -> None:
         teacher=checkpoint.load(repository.find(args.teacher)).model
         if args.teacher
         else None,
+        taught=start.metrics.get(checkpoint.TAUGHT, ()),
     )
     print(
         f"{len(task.patterns):,} patterns, {sum(bool(one.seen) for one in task.patterns):,} with a link",

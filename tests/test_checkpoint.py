@@ -651,6 +651,7 @@ def test_the_average_of_two_runs_holds_the_mean_of_their_weights(
     # trained on with another share dropped
     settings = json.loads((other / "config.json").read_text())
     (other / "config.json").write_text(json.dumps({**settings, "dropout": 0.25}))
+    (other / "metrics.json").write_text('{"taught_heads": [[2, 6], [1, 3]]}')
     assert (
         main(
             [
@@ -672,8 +673,9 @@ def test_the_average_of_two_runs_holds_the_mean_of_their_weights(
         torch.testing.assert_close(
             mean[name].float(), 1.25 * tensor.float(), rtol=2e-3, atol=1e-4
         )
-    parts = checkpoint.read_metrics(tmp_path / "mean")["averaged"]
-    assert [part["share"] for part in parts] == [0.75, 0.25]
+    metrics = checkpoint.read_metrics(tmp_path / "mean")
+    assert [part["share"] for part in metrics["averaged"]] == [0.75, 0.25]
+    assert metrics["taught_heads"] == [[1, 3], [2, 6]]
     capsys.readouterr()
     assert (
         main(

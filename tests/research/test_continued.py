@@ -78,7 +78,7 @@ def test_what_the_teacher_predicts_is_kept(start):
 
 def test_a_head_learns_to_link(start, tmp_path):
     found = patterns(start.tokenizer, tmp_path)
-    running = task(start, found, link=3.0)
+    running = task(start, found, link=3.0, taught=[[9, 9]])
     before = running.head
     optimizer = torch.optim.Adam(running.model.parameters(), lr=3e-3)
     for _ in range(30):
@@ -88,6 +88,8 @@ def test_a_head_learns_to_link(start, tmp_path):
         optimizer.step()
     assert running.linked[-1] > 0.9 > running.linked[0]
     assert running.best_head() == before
+    running.save(tmp_path, {})
+    assert checkpoint.read_metrics(tmp_path)["taught_heads"] == [[9, 9], [*before]]
 
 
 def test_the_head_that_is_taught_can_be_one_of_a_layer(start, tmp_path):

@@ -69,6 +69,7 @@ SHARE = re.compile(
     r"alignment\.sides|calibration\.(error|error_before|bins\.(confidence|accuracy))|"
     r"poolings\.(imdb|sst2)|scores\.accuracy"
 )
+TAUGHT = "taught_heads"  # of the encoder, [layer, head] from 1 (`research.continued`)
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
 # of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB
 # of weights
@@ -245,7 +246,8 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     one had learned, and takes part of what the other learned since (Wortsman et al.,
     "Robust fine-tuning of zero-shot models", 2022; for moments of one run, Popel and
     Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their
-    shares, above 0, which are divided by their sum. Raises UserError if two models do
+    shares, above 0, which are divided by their sum. A head that one of them was taught
+    to link stays named as such. Raises UserError if two models do
     not fit together, or `out` is not empty.
     """
     vacant(out)
@@ -281,10 +283,11 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
         first.model,
         first.tokenizer,
         {
+            **taught_heads(first, *others),
             "averaged": [
                 {"name": one.name, "identity": one.identity, "share": round(share, 4)}
                 for one, share in zip((first, *others), shares, strict=True)
-            ]
+            ],
         },
     )
 
@@ -313,8 +316,20 @@ def extend(folder: Path, out: Path) -> None:
         out,
         model,
         tokenizer,
-        {"extended": {"name": start.name, "identity": start.identity}},
+        {
+            "extended": {"name": start.name, "identity": start.identity},
+            **taught_heads(start),
+        },
     )
+
+
+def taught_heads(*starts: Checkpoint[Any]) -> dict[str, Any]:
+    """Name the heads that models were taught, for the metrics of one that is made of
+    them."""
+    heads = sorted(
+        {tuple(head) for one in starts for head in one.metrics.get(TAUGHT, ())}
+    )
+    return {TAUGHT: heads} if heads else {}
 
 
 def vacant(folder: Path) -> None:
@@ -541,6 +556,13 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
 
 
+def _are_heads(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(type(n) is int for n in one)
+        for one in value
+    )
+
+
 def _fault(metrics: dict[str, Any]) -> str:
     """Name a value of metrics.json that no picture could show, or of another form than
     the page shows; "" if there is none."""
@@ -562,6 +584,7 @@ def _fault(metrics: dict[str, Any]) -> str:
                 " or ".join(POOLINGS),
                 value in POOLINGS,
             ),
+            (re.compile(TAUGHT), "pairs of a layer and a head", _are_heads(value)),
             (COUNT, "a count of at least 0", number and value >= 0),
             (SHARE, "a share from 0 to 1", number and 0 <= value <= 1),
             (NUMBER, "a number", number or value is None and LACKING.fullmatch(name)),
