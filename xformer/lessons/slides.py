@@ -65,8 +65,8 @@ def all_heads(scene: Scene) -> tuple[float, Values]:
 
 @number
 def share_of_weights(scene: Scene, *, of: str) -> tuple[float, Values]:
-    """How many percent of the parameters are in the blocks of a kind: "embedding",
-    "attention" or "feed_forward"."""
+    """The percentage of parameters in the blocks of a kind: "embedding", "attention" or
+    "feed_forward"."""
     blocks = scene.service.blocks()
     found = sum(one.parameters for one in blocks if of in one.name)
     total = sum(one.parameters for one in blocks)
@@ -115,8 +115,8 @@ def heads_on_batch_axis(scene: Scene, *, sentences: int) -> tuple[float, Values]
 
 @number
 def pieces_here(scene: Scene) -> tuple[float, Values]:
-    """How many pieces the encoder reads, </s> included: so many vectors it hands
-    over."""
+    """How many pieces the encoder reads, </s> included; it hands over a vector for
+    each."""
     source = scene.passed.source
     width = scene.service.info.d_model
     return len(source), {"width": width, "numbers": len(source) * width}
@@ -146,7 +146,7 @@ def scores_in(scene: Scene, *, stack: str) -> tuple[float, Values]:
 
 @number
 def hidden_by_mask(scene: Scene) -> tuple[float, Values]:
-    """How many percent of the scores of the decoder's self-attention the mask hides."""
+    """The percentage of scores in the decoder's self-attention that the mask hides."""
     mask = _walk(scene, Head("decoder_self", 1, 1)).mask
     return 100 * float((~mask).mean()), {
         "hidden": int((~mask).sum()),
@@ -185,7 +185,7 @@ def heads_linking(
 
 @number
 def row_weight(scene: Scene) -> tuple[float, Values]:
-    """How many percent the largest weight is in the row of First principles."""
+    """The largest weight, in percent, of the row in First principles."""
     walk = _walk(scene, scene.first)
     row = walk.probabilities[min(scene.query or 1, len(walk.queries)) - 1]
     return 100 * float(row.max()), {
@@ -209,8 +209,8 @@ def column_sum(scene: Scene) -> tuple[float, Values]:
 
 @number
 def mutual(scene: Scene) -> tuple[float, Values]:
-    """How many percent of the weights of the encoder's heads stand in A and in its
-    transpose alike."""
+    """The percentage of weight that A and its transpose share, averaged over the heads
+    of the encoder."""
     maps = scene.passed.encoder_self
     there(maps if maps.size else None)
     shared = np.minimum(maps, maps.swapaxes(2, 3)).sum(axis=(2, 3)) / maps.shape[2]
@@ -239,8 +239,8 @@ def sum_after(scene: Scene) -> tuple[float, Values]:
 
 @number
 def leaked(scene: Scene) -> tuple[float, Values]:
-    """How many percent of the weight go to pieces to come where the mask writes 0 in
-    the place of minus infinity: in the decoder's first head, rows averaged."""
+    """The percentage of weight on pieces to come where the mask writes 0 instead of
+    minus infinity: in the decoder's first head, averaged over rows."""
     walk = _walk(scene, Head("decoder_self", 1, 1))
     weights = softmax(np.where(walk.mask, walk.scaled, 0.0))
     return 100 * float((weights * ~walk.mask).sum(axis=-1).mean()), {}
@@ -248,8 +248,8 @@ def leaked(scene: Scene) -> tuple[float, Values]:
 
 @number
 def own_weight(scene: Scene) -> tuple[float, Values]:
-    """How many percent a piece puts on itself where queries and keys are what the head
-    reads, without matrices: averaged."""
+    """The percentage of weight that a piece puts on itself where queries and keys are
+    what the head reads, without matrices: averaged over pieces."""
     walk = _walk(scene, Head("encoder_self", 1, 1))
     weights = softmax(score("identity", walk.x, walk.y), walk.x.shape[-1] ** -0.5)
     return 100 * float(np.diag(weights).mean()), {"pieces": len(walk.keys)}
@@ -271,8 +271,8 @@ def growth(scene: Scene) -> tuple[float, Values]:
 
 @number
 def units_on(scene: Scene) -> tuple[float, Values]:
-    """How many percent of the hidden units of the encoder's first feed-forward network
-    are above 0 on a piece, averaged."""
+    """The percentage of hidden units in the encoder's first feed-forward network that
+    are above 0, averaged over pieces."""
     steps = scene.service.ask(
         questions.Follow(scene.passed.text, scene.passed.tokens, "encoder")
     ).sublayers
@@ -363,7 +363,7 @@ def better_pooling(scene: Scene) -> tuple[str, Values, float]:
 
 @number
 def accuracy_of(scene: Scene, *, kind: str, share: float) -> tuple[float, Values]:
-    """How many percent of reviews a classifier judged rightly that began in a way
+    """The percentage of reviews that a classifier judged rightly which began in a way
     (`results.reviews.PretrainingRun`) and learned from a share of the labels."""
     study = scene.study.pretraining()
     runs = there(study.of(kind, share) or None)
@@ -405,7 +405,7 @@ def longest_wave(scene: Scene, *, base: float = 0) -> tuple[float, Values]:
 
 @number
 def waves_near(scene: Scene, *, steps: float) -> tuple[float, Values]:
-    """How many percent of the pairs of dimensions repeat within so many positions."""
+    """The percentage of pairs of dimensions that repeat within `steps` positions."""
     info = scene.service.info
     found = positions.wavelengths(info.d_model, info.position_base)
     near = int((found <= steps).sum())
@@ -430,8 +430,8 @@ def dot_variance(scene: Scene) -> tuple[float, Values]:
 
 @number
 def largest_of_random(scene: Scene) -> tuple[float, Values]:
-    """How many percent the largest of ten weights has, if queries and keys as long as
-    here are random and their scores are not scaled."""
+    """The largest of ten weights, in percent, where queries and keys as long as here are
+    random and their scores are not scaled."""
     info = scene.service.info
     found = variance((info.d_model // info.n_heads,), SAMPLES)
     return 100 * float(found.largest_plain[0]), {
@@ -441,13 +441,13 @@ def largest_of_random(scene: Scene) -> tuple[float, Values]:
 
 @number
 def factor(_: Scene, *, apart: float) -> tuple[float, Values]:
-    """How many times the weight is that a score larger by so much gets."""
+    """By what the weight of a score is multiplied where the score is `apart` larger."""
     return math.exp(apart), {"apart": decimal(apart)}
 
 
 @number
 def softmax_share(_: Scene, *, scores: Sequence[float]) -> tuple[float, Values]:
-    """How many percent the softmax gives to the first of some scores."""
+    """The weight, in percent, that the softmax gives to the first of these scores."""
     found = softmax(np.array(scores, dtype=float))
     written = ", ".join(decimal(one) for one in scores)
     return 100 * float(found[0]), {"scores": written}
@@ -455,20 +455,21 @@ def softmax_share(_: Scene, *, scores: Sequence[float]) -> tuple[float, Values]:
 
 @number
 def kernel(_: Scene, *, widths: float) -> tuple[float, Values]:
-    """How many percent of the nearest point's weight a point has that is so many widths
-    of a Gaussian kernel away."""
+    """The weight of a point that is `widths` widths of a Gaussian kernel away, in percent
+    of the nearest point's."""
     return 100 * math.exp(-(widths**2) / 2), {"widths": decimal(widths)}
 
 
 @number
 def brevity(_: Scene, *, said: int, wanted: int) -> tuple[float, Values]:
-    """BLEU's factor for a translation of so many words, in percent."""
+    """BLEU's factor, in percent, for a translation of `said` words beside a reference of
+    `wanted`."""
     return 100 * math.exp(min(0.0, 1 - wanted / said)), {"said": said, "wanted": wanted}
 
 
 @number
 def precision(_: Scene, *, text: str, reference: str, n: int) -> tuple[float, Values]:
-    """How many percent of the n-grams of a text count, clipped."""
+    """The percentage of n-grams of a text that count, clipped."""
     found = bleu(text, reference)
     matches, count = found.matches[n - 1], found.totals[n - 1]
     return 100 * matches / count, {

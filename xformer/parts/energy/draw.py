@@ -43,8 +43,8 @@ TEXTS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """The translations of a landscape: those of a beam, the first so many, then what
-    the visitor typed, if anything, then spoiled ones."""
+    """The translations of a landscape: first those of a beam, then what the visitor
+    typed, if anything, then spoiled ones."""
 
     energies: Energies
     beam: int  # how many are the beam's, in its order: z = 1, 2, …

@@ -19,7 +19,7 @@ def draw(found: GivenBack, width: int, language: Language = ENGLISH) -> str:
             )
         ),
         *(
-            [f"{share:.0%}", say("autoencoder_line", width=width), text, ""]
+            [f"{100 * share:.0f} %", say("autoencoder_line", width=width), text, ""]
             for share, text in found.line
         ),
         *(

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from xformer.figures import grid_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.heatmap import Axis
-from xformer.figures.labels import place
+from xformer.figures.labels import percent, place
 from xformer.figures.pairs import CELL, NAMES, HeadMaps, differing, head_maps, plot_head
 from xformer.figures.templates import fill
 from xformer.results import Comparison, Head, Trace, TwoModels, fixed
@@ -43,7 +43,7 @@ def table(found: TwoModels, language: Language = ENGLISH) -> str:
             (
                 f"{NAMES[side]} · {info.name}",
                 words[side],
-                f"{fixed(log_prob, '.2f')} ({math.exp(log_prob):.0%})",
+                f"{fixed(log_prob, '.2f')} ({percent(math.exp(log_prob))})",
                 *([f"{found.scores[side].score:.1f}"] if found.scores else []),
                 f"{found.translations[side].seconds:.2f} s",
                 where

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from xformer.figures.labels import percent
 from xformer.parts.vocabulary import draw as figures
 from xformer.parts.vocabulary import part
 from xformer.parts.vocabulary.ask import Contexts, nearest_pieces
@@ -184,7 +185,7 @@ def test_probabilities_of_splits_sum_to_one(running):
     ways = running.split("sleeps", part.WAYS)
     drawn = figures.others("sleeps", ways, 3, ENGLISH)
     shares = [math.exp(way.log_prob) for way in ways]
-    assert f"{shares[0] / sum(shares):.1%}" in drawn and len(
+    assert percent(shares[0] / sum(shares)) in drawn and len(
         re.findall("<tr><td>", drawn)
     ) == min(3, len(ways))
 
