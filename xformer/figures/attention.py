@@ -192,12 +192,10 @@ def units(
     )
     if choice.hide:
         values = maps.hide(values, of_keys)
-        kept = [i for i in range(len(row_groups)) if i not in of_rows] or [
-            *range(len(row_groups))
-        ]
-        seen = [i for i in range(len(key_groups)) if i not in of_keys] or [
-            *range(len(key_groups))
-        ]
+        kept, seen = (
+            [i for i in range(len(groups)) if i not in sinks] or [*range(len(groups))]
+            for groups, sinks in ((row_groups, of_rows), (key_groups, of_keys))
+        )
         values = values[..., kept, :][..., seen]
         queries, line = ([labels[i] for i in kept] for labels in (queries, line))
         row_groups = [row_groups[i] for i in kept]

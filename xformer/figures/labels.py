@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from xformer.pieces import BYTES, SPECIAL, WORD_START, spelled
@@ -103,6 +103,11 @@ def paragraph(language: Language, key: str, kind: str = "", /, **values: object)
         ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
     )
     return f"<p{attribute}>{language.html(key, **values)}</p>"
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Write texts as paragraphs of HTML, escaped."""
+    return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
 def lesson(

@@ -1,7 +1,10 @@
 """Notices to a person as HTML: errors and warnings."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
+
+from xformer.figures.labels import paragraphs
+from xformer.results import Message
+from xformer.strings import Language
 
 
 def notice(sentences: Sequence[str], kind: str, way_out: str = "") -> str:
@@ -13,5 +16,10 @@ def notice(sentences: Sequence[str], kind: str, way_out: str = "") -> str:
     if not sentences:
         return ""
     role = "alert" if kind == "error" else "status"
-    paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return f'<div class="notice {kind}" role="{role}">{paragraphs}{way_out}</div>'
+    said = paragraphs(sentences)
+    return f'<div class="notice {kind}" role="{role}">{said}{way_out}</div>'
+
+
+def warnings(messages: Iterable[Message], language: Language) -> str:
+    """Write warnings as a box in HTML; "" if there is none."""
+    return notice([one.say(language) for one in messages], "warning")

@@ -76,15 +76,9 @@ def _name(scene: Scene, head: Head) -> str:
     return f"{scene.language.say(f'stack_{head.stack}')}, {place(head, scene.language)}"
 
 
-def _walk(scene: Scene, head: Head) -> Walk:
-    return scene.service.ask(
-        questions.WalkHead(scene.passed.text, scene.passed.tokens, head)
-    )
-
-
 def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
     """The walk of First principles, and the masked scores of its row."""
-    walk = _walk(scene, scene.first)
+    walk = scene.walk(scene.first)
     return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
 
 
@@ -397,7 +391,7 @@ def _texts(first: str, before: Translation, after: Translation) -> Values:
 def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
     """How many pieces the piece at a place of the translation may look at, itself and
     <s> included."""
-    walk = _walk(scene, Head("decoder_self", 1, 1))
+    walk = scene.walk(Head("decoder_self", 1, 1))
     at = min(place, len(walk.queries) - 1)
     return float(walk.mask[at].sum()), {"piece": shown(walk.queries[at])}
 
@@ -406,7 +400,7 @@ def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
 def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
     """Whether the first piece of a stack looks at the last at all, in every head,
     "some" or none of them: "yes", "some" or "no"."""
-    walk = _walk(scene, Head(stack, 1, 1))
+    walk = scene.walk(Head(stack, 1, 1))
     seen = getattr(scene.passed, stack)[:, :, 0, -1] > 0
     true = "yes" if seen.all() else "some" if seen.any() else "no"
     return true, {"first": shown(walk.queries[0]), "last": shown(walk.keys[-1])}

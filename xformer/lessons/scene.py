@@ -15,11 +15,14 @@ from xformer.results import (
     Candidate,
     Head,
     Message,
+    Stream,
     Trace,
     Translation,
     UserError,
+    Walk,
     decimal,
 )
+from xformer.results.questions import Follow, Question, WalkHead
 from xformer.serve.protocol import (
     ModelPool,
     ReviewService,
@@ -70,6 +73,18 @@ class Scene:
     def passed(self) -> Trace:
         """The pass that the page looks into; raises UserError where it has none."""
         return there(self.trace, "no_trace")
+
+    def walk(self, head: Head) -> Walk:
+        """Every number of a head in the pass."""
+        return self._ask(WalkHead, head)
+
+    @property
+    def stream(self) -> Stream:
+        """The states of the encoder in the pass, sub-layer by sub-layer."""
+        return self._ask(Follow, "encoder")
+
+    def _ask(self, kind: Callable[..., Question[T]], about: Any) -> T:
+        return self.service.ask(kind(self.passed.text, self.passed.tokens, about))
 
     @property
     def number(self) -> float:

@@ -13,16 +13,10 @@ from xformer.explain.principles import entropy, score, softmax, variance
 from xformer.figures.labels import percent, place, shown
 from xformer.lessons.checks import Values, recorded_runs, stands
 from xformer.lessons.scene import Scene, choice, judged, number, there
-from xformer.results import Head, Trace, Walk, decimal, questions
+from xformer.results import Head, Trace, decimal, questions
 from xformer.serve.bleu import bleu
 
 SAMPLES = 2_000  # of random vectors
-
-
-def _walk(scene: Scene, head: Head) -> Walk:
-    return scene.service.ask(
-        questions.WalkHead(scene.passed.text, scene.passed.tokens, head)
-    )
 
 
 def _map(trace: Trace, head: Head) -> np.ndarray:
@@ -147,7 +141,7 @@ def scores_in(scene: Scene, *, stack: str) -> tuple[float, Values]:
 @number
 def hidden_by_mask(scene: Scene) -> tuple[float, Values]:
     """The percentage of scores in the decoder's self-attention that the mask hides."""
-    mask = _walk(scene, Head("decoder_self", 1, 1)).mask
+    mask = scene.walk(Head("decoder_self", 1, 1)).mask
     return 100 * float((~mask).mean()), {
         "hidden": int((~mask).sum()),
         "all": mask.size,
@@ -186,7 +180,7 @@ def heads_linking(
 @number
 def row_weight(scene: Scene) -> tuple[float, Values]:
     """The largest weight, in percent, of the row in First principles."""
-    walk = _walk(scene, scene.first)
+    walk = scene.walk(scene.first)
     row = walk.probabilities[min(scene.query or 1, len(walk.queries)) - 1]
     return 100 * float(row.max()), {
         "best": shown(walk.keys[int(row.argmax())]),
@@ -224,7 +218,7 @@ def mutual(scene: Scene) -> tuple[float, Values]:
 def stretch(scene: Scene) -> tuple[float, Values]:
     """How many times as long as x the query of a head is at most: the largest singular
     value of its W_Q."""
-    values = np.linalg.svd(_walk(scene, scene.first).w_q, compute_uv=False)
+    values = np.linalg.svd(scene.walk(scene.first).w_q, compute_uv=False)
     return float(values[0]), {"least": f"{float(values[-1]):.2f}"}
 
 
@@ -232,7 +226,7 @@ def stretch(scene: Scene) -> tuple[float, Values]:
 def sum_after(scene: Scene) -> tuple[float, Values]:
     """What the weights of a row add up to where they are divided by the root of d_k
     after the softmax."""
-    walk = _walk(scene, scene.first)
+    walk = scene.walk(scene.first)
     d = walk.q.shape[-1]
     return float(walk.probabilities[0].sum()) / math.sqrt(d), {"d": d}
 
@@ -241,7 +235,7 @@ def sum_after(scene: Scene) -> tuple[float, Values]:
 def leaked(scene: Scene) -> tuple[float, Values]:
     """The percentage of weight on pieces to come where the mask writes 0 instead of
     minus infinity: in the decoder's first head, averaged over rows."""
-    walk = _walk(scene, Head("decoder_self", 1, 1))
+    walk = scene.walk(Head("decoder_self", 1, 1))
     weights = softmax(np.where(walk.mask, walk.scaled, 0.0))
     return 100 * float((weights * ~walk.mask).sum(axis=-1).mean()), {}
 
@@ -250,7 +244,7 @@ def leaked(scene: Scene) -> tuple[float, Values]:
 def own_weight(scene: Scene) -> tuple[float, Values]:
     """The percentage of weight that a piece puts on itself where queries and keys are
     what the head reads, without matrices: averaged over pieces."""
-    walk = _walk(scene, Head("encoder_self", 1, 1))
+    walk = scene.walk(Head("encoder_self", 1, 1))
     weights = softmax(score("identity", walk.x, walk.y), walk.x.shape[-1] ** -0.5)
     return 100 * float(np.diag(weights).mean()), {"pieces": len(walk.keys)}
 
@@ -259,9 +253,7 @@ def own_weight(scene: Scene) -> tuple[float, Values]:
 def growth(scene: Scene) -> tuple[float, Values]:
     """How many times as long the state of a piece is after the encoder's sub-layers as
     before them, averaged over pieces."""
-    steps = scene.service.ask(
-        questions.Follow(scene.passed.text, scene.passed.tokens, "encoder")
-    ).sublayers
+    steps = scene.stream.sublayers
     first, last = (
         float(np.linalg.norm(one, axis=-1).mean())
         for one in (steps[0].state, steps[-1].after)
@@ -273,9 +265,7 @@ def growth(scene: Scene) -> tuple[float, Values]:
 def units_on(scene: Scene) -> tuple[float, Values]:
     """The percentage of hidden units in the encoder's first feed-forward network that
     are above 0, averaged over pieces."""
-    steps = scene.service.ask(
-        questions.Follow(scene.passed.text, scene.passed.tokens, "encoder")
-    ).sublayers
+    steps = scene.stream.sublayers
     hidden = there(next((one.hidden for one in steps if one.hidden is not None), None))
     return 100 * float((hidden > 0).mean()), {"units": hidden.shape[1]}
 
@@ -284,9 +274,7 @@ def units_on(scene: Scene) -> tuple[float, Values]:
 def deviation(scene: Scene) -> tuple[float, Values]:
     """The standard deviation of what the encoder's first LayerNorm makes of a state,
     before it is stretched and moved: averaged over pieces."""
-    stream = scene.service.ask(
-        questions.Follow(scene.passed.text, scene.passed.tokens, "encoder")
-    )
+    stream = scene.stream
     one = stream.sublayers[0]
     plain = (one.normed - one.beta) / one.gamma
     before = one.read(stream.norm).std(axis=-1)

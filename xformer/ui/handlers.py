@@ -41,6 +41,7 @@ LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 # The properties of listeners that only draw: they bypass Gradio's queue, which takes 60
 # ms. (Gradio then sends no event when a gr.State changes.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
+SWIFT_LATEST: dict[str, Any] = {**SWIFT, "trigger_mode": "always_last"}
 # Parameters that gradio fills in, by their names: found by annotation, or by default
 # value.
 ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}

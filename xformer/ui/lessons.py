@@ -19,7 +19,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import WIRE, canvas
 from xformer.ui.controls import Controls, Kind, Values
-from xformer.ui.handlers import QUIET, text_of
+from xformer.ui.handlers import LATEST, text_of
 from xformer.ui.tabs import Page, View
 
 # that checks ask for
@@ -94,8 +94,7 @@ def build(page: Page) -> None:
     def connect() -> None:
         shown.go(
             **page.ask(go, {}, {"panel": shown, "lesson": at}, page=page),
-            trigger_mode="always_last",
-            **QUIET,
+            **LATEST,
         )
         seen = {
             "translation": page.translation,
@@ -109,13 +108,11 @@ def build(page: Page) -> None:
         }
         shown.answer(
             **page.ask(answer, {**seen, "lesson": at}, {"panel": shown}, page=page),
-            trigger_mode="always_last",
-            **QUIET,
+            **LATEST,
         )
         shown.fact(
             **page.ask(say_fact, seen, {"panel": shown}, page=page),
-            trigger_mode="always_last",
-            **QUIET,
+            **LATEST,
         )
 
     page.connections.append(connect)

@@ -35,7 +35,7 @@ from xformer.ui.controls import (
     in_steps,
     setting_order,
 )
-from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.handlers import LATEST, QUIET, Ask, refused
 from xformer.ui.parts import tabs as tabs_of
 from xformer.ui.places import overview
 from xformer.ui.server import api, gradio_private, sessions, sharing
@@ -633,8 +633,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
         [search, move],
         [*in_order, move],
         js=script("addressOf"),
-        trigger_mode="always_last",
-        **QUIET,
+        **LATEST,
     )
     _then(moved, *page.on_opening, *page.on_return, finish)
 

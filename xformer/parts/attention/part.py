@@ -26,7 +26,7 @@ from xformer.figures.attention import (
 from xformer.figures.labels import percent, place, sentence
 from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import Lock
-from xformer.figures.notice import notice
+from xformer.figures.notice import warnings
 from xformer.figures.templates import fill
 from xformer.parts.attention import roles
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
@@ -35,7 +35,7 @@ from xformer.strings import Language
 from xformer.ui import frames
 from xformer.ui.components import FILES, WIRE, canvas, download, script, small_maps
 from xformer.ui.controls import Kind, Switch, Values, Whole, some_heads
-from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.handlers import QUIET, SWIFT, SWIFT_LATEST, needs, number_of, text_of
 from xformer.ui.heads import STACK, TAB, head_of, layer_of, no_maps
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
@@ -296,8 +296,7 @@ def _choose(look: Layout, pictures: Pictures) -> None:
         look[menu].choose(None, None, at_once, js=script("chosenHead"), **QUIET)
         look[menu].choose(
             **pictures.listener(None, choose, outputs=chosen),
-            trigger_mode="always_last",
-            **SWIFT,
+            **SWIFT_LATEST,
         )
     look["picture"].undo(
         **pictures.listener(None, undo, outputs=named(*CHIPS)),
@@ -548,9 +547,9 @@ def inspect(
     known = [
         candidate.tokens for candidate in translation.n_best if candidate.text == target
     ]
-    tokens, warnings = (known[0], []) if known else service.typed(target or "")
+    tokens, warned = (known[0], []) if known else service.typed(target or "")
     return {
-        "problem": notice([warning.say(language) for warning in warnings], "warning"),
+        "problem": warnings(warned, language),
         "trace": service.trace(translation.source, tokens),
         "spanish": "" if target == translation.best.text else target,
     }

@@ -11,7 +11,7 @@ from xformer.serve.text import clean
 from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Words
-from xformer.ui.handlers import QUIET, SWIFT, needs, refused
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
@@ -75,8 +75,7 @@ def build(part: Layout) -> None:
             problem="problem",
             only_here=True,
         ),
-        trigger_mode="always_last",
-        **SWIFT,
+        **SWIFT_LATEST,
     )
     part["preset"].input(**part.listener(choose, "bleu_said", "bleu_wanted"), **QUIET)
 

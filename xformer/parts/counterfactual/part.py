@@ -8,7 +8,7 @@ import gradio as gr
 
 from xformer.figures.labels import percent, shown
 from xformer.figures.locked_word import locked_target
-from xformer.figures.notice import notice
+from xformer.figures.notice import warnings
 from xformer.parts.counterfactual import draw as figures
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
@@ -163,15 +163,11 @@ def run(
         service.trace(translation.source, one.tokens)
         for one in (translation.best, again.best)
     )
-    warnings = [
-        warning.say(language)
-        for warning in again.warnings
-        if warning not in translation.warnings
-    ]
+    warned = [one for one in again.warnings if one not in translation.warnings]
     compared = figures.comparison(
         translation.best, again.best, old, new, step, language
     )
     return {
-        "result": notice(warnings, "warning") + compared,
+        "result": warnings(warned, language) + compared,
         "picture": figure(figures.difference(old, new, step, language)),
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.figures.notice import notice
+from xformer.figures.notice import warnings
 from xformer.parts.energy import draw as figures
 from xformer.parts.energy import given_back as drawn_back
 from xformer.parts.energy import widths
@@ -24,7 +24,7 @@ from xformer.results.questions import Target
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import OneOf, Whole, Words
-from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import is_other
 from xformer.ui.places import note
@@ -93,12 +93,11 @@ def build(part: Layout) -> None:
         how=QUIET,
     )
     _autoencoder(part)
-    latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
     drawn.choose(
         **pictures.listener(
             problem, choose, outputs={"energy_item": part["energy_item"]}
         ),
-        **latest,
+        **SWIFT_LATEST,
     )
 
 
@@ -235,8 +234,7 @@ def measure(service: TranslationService, grown: BeamTree, energy_own: str) -> Me
 def remarks(service: TranslationService, energy_own: str, language: Language) -> str:
     """Warn of what the model does not know in the visitor's own translation; HTML."""
     own = energy_own.strip()
-    warnings = service.typed(own)[1] if own else []
-    return notice([warning.say(language) for warning in warnings], "warning")
+    return warnings(service.typed(own)[1] if own else [], language)
 
 
 def draw(

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from xformer.figures.changes import changed_words
 from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
-from xformer.figures.notice import notice
+from xformer.figures.notice import warnings
 from xformer.figures.templates import fill
 from xformer.results import (
     Attribution,
@@ -101,10 +101,9 @@ def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
 
 def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
     """Show the verdict, the warnings about the text, and the time it took."""
-    warnings = notice([warning.say(language) for warning in judged.warnings], "warning")
     return (
         verdict(judged, language)
-        + warnings
+        + warnings(judged.warnings, language)
         + paragraph(
             language,
             "review_meta",

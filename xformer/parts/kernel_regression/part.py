@@ -14,7 +14,7 @@ from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import figure, script
 from xformer.ui.controls import Real, Words
-from xformer.ui.handlers import QUIET, SWIFT, refused, text_of
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, refused, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener, opened_by
 
@@ -71,10 +71,9 @@ def build(part: Layout) -> None:
             **fixed,
         )
 
-    latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
     fold.expand(**listener(draw), **QUIET)
-    power.input(**listener(draw), **latest)
-    part["curve"].move(**listener(move), **latest)
+    power.input(**listener(draw), **SWIFT_LATEST)
+    part["curve"].move(**listener(move), **SWIFT_LATEST)
     fit.click(None, js=script("whenMoved"), **QUIET).then(**listener(descend), **QUIET)
     again.click(None, js=script("whenMoved"), **QUIET).then(
         **listener(draw, kernel_points="", reset=True), **QUIET

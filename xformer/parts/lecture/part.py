@@ -2,11 +2,11 @@
 what this model says now."""
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
 import gradio as gr
 
+from xformer.figures.labels import paragraphs
 from xformer.parts.lecture import draw as figures
 from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
@@ -83,5 +83,5 @@ def run(
     yield {
         "table": figures.table(SENTENCES, answers, model, language),
         "done": True,
-        "summary": "".join(f"<p>{escape(one)}</p>" for one in said),
+        "summary": paragraphs(said),
     }

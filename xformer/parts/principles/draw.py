@@ -3,7 +3,6 @@ and with one thing changed."""
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from xformer.figures.labels import (
     beta_label,
     lesson,
     paragraph,
+    paragraphs,
     percent,
     shown,
     shown_all,
@@ -521,9 +521,7 @@ def summary(
     # model's own answer.
     answer = row @ compared(walk, rule)[2]
     own = walk.x[query] if rule == "identity" else walk.answers[query]
-    cosine = float(
-        answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own)))
-    )
+    cosine = _cosine(answer, own)
     best = int(row.argmax())
     most_bits = math.log2(max(1, int(allowed[query].sum())))
     said = [
@@ -542,7 +540,12 @@ def summary(
         said.append(say("first_summary_future", percent=percent(leaked)))
     elif mask == "none":
         said.append(say("first_summary_padding", percent=percent(leaked)))
-    return f'<div role="status">{"".join(f"<p>{escape(sentence)}</p>" for sentence in said)}</div>'
+    return f'<div role="status">{paragraphs(said)}</div>'
+
+
+def _cosine(one: np.ndarray, other: np.ndarray) -> float:
+    length = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other / max(1e-12, length))
 
 
 def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Figure:
@@ -695,9 +698,7 @@ def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
         (shown(walk.keys[int(row.argmax())]), percent(float(row.max())))
         for row in (weights, walk.probabilities[query])
     )
-    cosine = float(
-        alone @ q / max(1e-12, float(np.linalg.norm(alone) * np.linalg.norm(q)))
-    )
+    cosine = _cosine(alone, q)
     return paragraph(
         language,
         "first_sliced",

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from xformer.explain import maps
 from xformer.figures.attention import Choice, units
 from xformer.figures.heatmap import Axis
-from xformer.figures.labels import of_model, place
+from xformer.figures.labels import of_model, paragraphs, place
 from xformer.figures.pairs import plot_head
 from xformer.figures.templates import fill
 from xformer.results import Head, ModelInfo, Trace
@@ -112,7 +112,4 @@ def before_after(
 
 def rules(drawn: tuple[str, ...], note: str) -> str:
     """Write how a picture's numbers were made, and what to notice; HTML."""
-    return (
-        "".join(f"<p>{escape(rule)}</p>" for rule in drawn)
-        + f'<p class="note">{escape(note)}</p>'
-    )
+    return f'{paragraphs(drawn)}<p class="note">{escape(note)}</p>'

@@ -19,7 +19,7 @@ from xformer.strings import Language
 from xformer.ui import reviews
 from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Switch, Whole
-from xformer.ui.handlers import LATEST, QUIET, SWIFT, number_of, refused
+from xformer.ui.handlers import LATEST, QUIET, SWIFT_LATEST, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import note
@@ -112,8 +112,7 @@ def build(part: Layout) -> None:
     pictures.listen(problem)
     part["grid"].choose(
         **pictures.listener(problem, choose, outputs=outputs),
-        trigger_mode="always_last",
-        **SWIFT,
+        **SWIFT_LATEST,
     )
 
     def connect() -> None:

@@ -1,6 +1,5 @@
 """Part of the Training tab that compares recorded runs on English and Spanish."""
 
-from html import escape
 from itertools import chain
 from typing import Any
 
@@ -8,6 +7,7 @@ import gradio as gr
 
 from xformer.explain import recorded as explain
 from xformer.figures import training as figures
+from xformer.figures.labels import paragraphs
 from xformer.figures.notice import notice
 from xformer.results import UserError, decimal
 from xformer.serve.protocol import StudyService
@@ -119,7 +119,7 @@ def draw(
         )
     picture, depths = figures.recorded(found, question, chosen, language)
     return answer | {
-        "said": "".join(f"<p>{escape(sentence)}</p>" for sentence in said),
+        "said": paragraphs(said),
         "picture": figure(picture),
         "depths": figure(depths),
         "table": figures.recorded_table(found, question, chosen, language),

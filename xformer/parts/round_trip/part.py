@@ -10,7 +10,7 @@ import gradio as gr
 from xformer.figures import translation as figure
 from xformer.figures.changes import changed_words
 from xformer.figures.labels import paragraph
-from xformer.figures.notice import notice
+from xformer.figures.notice import notice, warnings
 from xformer.results import Force, Translation
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
@@ -78,7 +78,7 @@ def run(
         f"{changed_words(went.source, back.best.text)}</p>"
     )
     yield {
-        "problem": notice([one.say(language) for one in back.warnings], "warning"),
+        "problem": warnings(back.warnings, language),
         "came_back": f"{shown}{paragraph(language.of(second.info), 'back_likely', 'note', name=second.info.name)}"
         f"{figure.translation(as_read, language.of(second.info))}",
     }

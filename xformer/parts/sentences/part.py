@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import gradio as gr
 
 from xformer.explain.alignment import given_heads
 from xformer.figures import pairs as figures
+from xformer.figures.labels import paragraphs
 from xformer.figures.notice import notice
 from xformer.results import Comparison, Head, Options, Translation, fixed
 from xformer.serve.protocol import TranslationService
@@ -297,7 +297,7 @@ def maps_of_head(
             "summary": f"<p>{language.html('pairs_no_maps', model=service.info.name)}</p>"
         }
     return {
-        "summary": "".join(f"<p>{escape(one)}</p>" for one in maps.summary),
+        "summary": paragraphs(maps.summary),
         "first": figure(maps.first),
         "second": figure(maps.second),
         "difference": figure(maps.difference),

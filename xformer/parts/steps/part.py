@@ -15,7 +15,7 @@ import gradio as gr
 
 from xformer.figures.changes import changed_words
 from xformer.figures.labels import paragraph, place, sentence
-from xformer.figures.notice import notice
+from xformer.figures.notice import warnings
 from xformer.parts.steps import beam_tree, lenses, step_player, teacher_forcing, why
 from xformer.pieces import EOS
 from xformer.results import (
@@ -33,7 +33,7 @@ from xformer.strings import Language
 from xformer.ui import frames
 from xformer.ui.components import TRANSPORT
 from xformer.ui.controls import Real, Whole, Words
-from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, is_other
 from xformer.ui.places import Place, question
@@ -98,18 +98,17 @@ def build(page: Page) -> Tab:
         part.hidden(name, Words(), gr.Textbox)
     node = part.hidden("tree_node", NODE)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
-    part["player"].choose(**part.listener(step_to, "step", "rival"), **latest)
+    part["player"].choose(**part.listener(step_to, "step", "rival"), **SWIFT_LATEST)
     part["why_panel"].rival(
         **pictures.listener(problem, lambda event: {"rival": text_of(event, "rival")}),
-        **latest,
+        **SWIFT_LATEST,
     )
     part["why_panel"].twin(
         **pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}),
-        **latest,
+        **SWIFT_LATEST,
     )
     for table in ("forced", "lens", "why_panel"):
-        part[table].choose(**pictures.listener(problem, step_to), **latest)
+        part[table].choose(**pictures.listener(problem, step_to), **SWIFT_LATEST)
     tree = page.pictures[f"{ID}.tree"]
     its_problem = part["tree_problem"]
     tree.add(
@@ -119,7 +118,7 @@ def build(page: Page) -> Tab:
         seen=in_part("steps"),
     )
     tree.listen(its_problem, page.opened[ID].change, page.trace.change)
-    part["tree"].choose(**tree.listener(its_problem, choose_node), **latest)
+    part["tree"].choose(**tree.listener(its_problem, choose_node), **SWIFT_LATEST)
     part["go"].click(
         **tree.listener(
             its_problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}
@@ -517,11 +516,7 @@ def go_on(
     )
     own = translation.best
     new = again.best
-    warnings = [
-        warning.say(language)
-        for warning in again.warnings
-        if warning not in translation.warnings
-    ]
+    warned = [one for one in again.warnings if one not in translation.warnings]
     total = language.html(
         "tree_went_total",
         new=fixed(sum(new.log_probs), ".2f"),
@@ -532,7 +527,7 @@ def go_on(
     )
     same = language.html("tree_went_same" if new.text == own.text else "tree_went_into")
     return {
-        "went": f'{notice(warnings, "warning")}<div role="status"><p class="sub">{language.html("tree_went")}</p>'
+        "went": f'{warnings(warned, language)}<div role="status"><p class="sub">{language.html("tree_went")}</p>'
         f'<p class="large" {language.writes}>{text}</p><p>{total} {same}</p></div>',
         "trace": service.trace(translation, new.tokens),
         "spanish": "" if new.text == own.text else new.text,
@@ -557,10 +552,9 @@ def look_into(
             "spanish": "",
             "remarks": "",
         }
-    tokens, warnings = service.typed(text)
-    said = notice([warning.say(language) for warning in warnings], "warning")
+    tokens, warned = service.typed(text)
     return {
         "trace": service.trace(translation, tokens),
         "spanish": text,
-        "remarks": said,
+        "remarks": warnings(warned, language),
     }

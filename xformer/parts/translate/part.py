@@ -20,7 +20,7 @@ from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import WIRE, script
 from xformer.ui.controls import BEAM, LONGEST, Real, Values, Whole
-from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, View, examples
 
@@ -93,8 +93,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
 
     part["temperature"].change(
         **part.listener(dim, *OF_BEAM, *OF_SAMPLES, "again"),
-        trigger_mode="always_last",
-        **SWIFT,
+        **SWIFT_LATEST,
     )
     seed = part["draw_seed"]
     part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(

@@ -4,11 +4,11 @@ one."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import Any
 
 import gradio as gr
 
+from xformer.figures.labels import paragraphs
 from xformer.figures.notice import notice
 from xformer.parts.two_models import draw as figures
 from xformer.results import Options, TwoModels
@@ -261,6 +261,6 @@ def drawn(found: TwoModels, names: list[str], language: Language) -> dict[str, A
         }
     return {
         **answer,
-        "apart": "".join(f"<p>{escape(one)}</p>" for one in maps.summary),
+        "apart": paragraphs(maps.summary),
         **dict(zip(APART, map(figure, maps[:3]), strict=True)),
     }
