@@ -39,7 +39,7 @@ class Tab:
 # By id; the sheets of a tab, in their order, come after it.
 TABS: Mapping[str, Tab] = {
     "translate": Tab(("translate", "questions", "whole_pass", "round_trip")),
-    "decoding": Tab(("steps",), of="translate"),
+    "decoding": Tab(("steps", "why"), of="translate"),
     "pairs": Tab(
         ("sentences", "two_models", "bleu", "lecture"),
         "pairs_part",

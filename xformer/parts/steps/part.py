@@ -1,30 +1,27 @@
 """The Step by step tab: how the decoder comes to its translation, and what it makes of
 yours.
 
-Four parts, one at a time: the decoding step by step with the beam as a tree; a
+Its parts, one at a time: the decoding step by step with the beam as a tree; a
 translation given to the model piece by piece (teacher forcing); readings after each
-layer; why a piece stands there and not a rival. All are of the pair that the page looks
-into.
+layer; and those of the table of tabs. All are of the pair that the page looks into.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures.changes import changed_words
-from xformer.figures.labels import paragraph, place, sentence
+from xformer.figures.labels import paragraph, sentence
 from xformer.figures.notice import warnings
-from xformer.parts.steps import beam_tree, lenses, step_player, teacher_forcing, why
+from xformer.parts.steps import beam_tree, lenses, step_player, teacher_forcing
 from xformer.pieces import EOS
 from xformer.results import (
     BeamTree,
     Forced,
     Trace,
     Translation,
-    UserError,
-    Why,
     fixed,
     questions,
 )
@@ -33,7 +30,7 @@ from xformer.strings import Language
 from xformer.ui import frames
 from xformer.ui.components import TRANSPORT
 from xformer.ui.controls import Real, Whole, Words
-from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, number_of, text_of
+from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, is_other
 from xformer.ui.places import Place, question
@@ -42,7 +39,7 @@ from xformer.ui.tabs import Page, Tab, View
 ID = "decoding"
 PLACES = tuple(
     Place(part, f"decode_{part}", {"decode": part})
-    for part in ("steps", "yours", "layers", "why")
+    for part in ("steps", "yours", "layers")
 )
 WIDTH = Whole(5, 1, 8)
 SMOOTHING = Real(0.1, 0, 0.9, step=0.01)
@@ -59,22 +56,21 @@ NO_TREE: dict[str, Any] = {
 }
 
 
-def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it."""
+def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
+    """Lay the tab out; called inside it. inside: the modules of further parts."""
     language = page.language
     part = Layout(page, ID)
     pictures = part.pictures(ID)
     pictures.follow(first_step, "step", *ASKED)
     pictures.fact("is_own", is_own)
-    pictures.fact(
-        "given",
-        given,
-    )
+    pictures.fact("given", given)
     pictures.fact("free_text", free_text)
+    parts = {**PARTS, **{module.ID: module.build for module in inside}}
+    tables = list[gr.HTML]()
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
             part.choice(
-                "decode", PARTS, "steps", "decode_{}", "decode_part", container=False
+                "decode", [*parts], "steps", "decode_{}", "decode_part", container=False
             )
         problem = part.status()
         with gr.Row(elem_classes="looked-into", visible=False) as other:
@@ -88,27 +84,20 @@ def build(page: Page) -> Tab:
             other_text,
             draw_other,
         )
-        for name, lay_out in PARTS.items():
+        for name, lay_out in parts.items():
             with gr.Column(elem_classes=f"part of-{name}") as column:
                 question(language, name)
-                lay_out(part, pictures)
+                tables.append(lay_out(part, pictures))
             frames.give(column, language.say(f"decode_{name}"))
     part.hidden("step", FIRST)
     for name in ASKED:
         part.hidden(name, Words(), gr.Textbox)
     node = part.hidden("tree_node", NODE)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    part["player"].choose(**part.listener(step_to, "step", "rival"), **SWIFT_LATEST)
-    part["why_panel"].rival(
-        **pictures.listener(problem, lambda event: {"rival": text_of(event, "rival")}),
-        **SWIFT_LATEST,
-    )
-    part["why_panel"].twin(
-        **pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}),
-        **SWIFT_LATEST,
-    )
-    for table in ("forced", "lens", "why_panel"):
-        part[table].choose(**pictures.listener(problem, step_to), **SWIFT_LATEST)
+    player, *others = tables
+    player.choose(**part.listener(step_to, "step", "rival"), **SWIFT_LATEST)
+    for table in others:
+        table.choose(**pictures.listener(problem, step_to), **SWIFT_LATEST)
     tree = page.pictures[f"{ID}.tree"]
     its_problem = part["tree_problem"]
     tree.add(
@@ -160,17 +149,15 @@ def draw_other(is_own: bool, trace: Trace, language: Language) -> str:
     )
 
 
-def _steps(part: Layout, pictures: Pictures) -> None:
+def _steps(part: Layout, pictures: Pictures) -> gr.HTML:
     """Lay out the decoding step by step, and its beam as a tree, in which one goes on
-    from a hypothesis."""
+    from a hypothesis; -> the player."""
     say = part.say
     tree = part.pictures(f"{ID}.tree", cleared=NO_TREE)
     tree.follow(first_node, "tree_node")
     tree.fact("grown", grow)
     tree.fact("node", node_chosen)
-    part["player"] = part.canvas(
-        "step_player.js", TRANSPORT, "step-player", frame="rows"
-    )
+    player = part.canvas("step_player.js", TRANSPORT, "step-player", frame="rows")
     with gr.Row(elem_classes="tree-head"):
         part.note("tree_text", "tree_heading")
         part.control("tree_width", WIDTH, gr.Slider, min_width=260, scale=0)
@@ -183,7 +170,7 @@ def _steps(part: Layout, pictures: Pictures) -> None:
         with gr.Column(min_width=260):
             part["go"] = gr.Button(say("rivals_run"), variant="primary", size="sm")
             part["went"] = gr.HTML(elem_classes="went")
-    pictures.add("player", part["player"], draw_player, seen=in_part("steps"))
+    pictures.add("player", player, draw_player, seen=in_part("steps"))
     tree.add_each(
         part,
         {
@@ -199,14 +186,16 @@ def _steps(part: Layout, pictures: Pictures) -> None:
         },
         seen=in_part("steps"),
     )
+    return player
 
 
 def node_chosen(grown: Any, tree_node: int | None) -> int:
     return node_of(grown, int(tree_node or 0) - 1)
 
 
-def _yours(part: Layout, pictures: Pictures) -> None:
-    """Lay out the translation that is given to the model piece by piece."""
+def _yours(part: Layout, pictures: Pictures) -> gr.HTML:
+    """Lay out the translation that is given to the model piece by piece; -> the table
+    of its steps."""
     gr.HTML(paragraph(part.language, "force_text", "note"))
     with gr.Row(elem_classes="ask"):
         part["target"] = gr.Textbox(
@@ -242,10 +231,11 @@ def _yours(part: Layout, pictures: Pictures) -> None:
         },
         seen=in_part("yours"),
     )
+    return part["forced"]
 
 
-def _layers(part: Layout, pictures: Pictures) -> None:
-    """Lay out the readings after each layer."""
+def _layers(part: Layout, pictures: Pictures) -> gr.HTML:
+    """Lay out the readings after each layer; -> those of the decoder, by step."""
     gr.HTML(paragraph(part.language, "layers_text", "note"))
     part["by_layer"] = part.canvas(
         "readings.js", "${value}", "readings by-layer", frame="rows"
@@ -271,38 +261,10 @@ def _layers(part: Layout, pictures: Pictures) -> None:
         },
         seen=in_part("layers"),
     )
+    return part["lens"]
 
 
-def _why(part: Layout, pictures: Pictures) -> None:
-    """Lay out why a piece stands in the translation and not another one."""
-    gr.HTML(paragraph(part.language, "why_text", "note"))
-    part["why_panel"] = part.canvas(
-        "why.js", '<div class="drawing"></div>', "why-panel", frame="rows"
-    )
-    pictures.fact(
-        "sides",
-        sides,
-    )
-    pictures.fact("against", against)
-    pictures.fact(
-        "reason",
-        reason,
-    )
-    pictures.fact("swapped", swapped)
-    pictures.add("why_panel", part["why_panel"], draw_why, seen=in_part("why"))
-
-
-def sides(service: TranslationService, trace: Trace) -> Any:
-    return service.ask(questions.TellSides(trace.text, trace.tokens))
-
-
-def reason(service: TranslationService, trace: Trace, step: int, against: Any) -> Any:
-    return service.ask(
-        questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)
-    )
-
-
-PARTS = {"steps": _steps, "yours": _yours, "layers": _layers, "why": _why}
+PARTS = {"steps": _steps, "yours": _yours, "layers": _layers}
 
 
 def lens_note(service: TranslationService, language: Language) -> str:
@@ -388,72 +350,6 @@ def step_to(
     """Keep the step that the player shows, or that was chosen in a table, for the
     address and for the other parts."""
     return {"step": number_of(event, "step"), "rival": ""}
-
-
-def against(given: Forced, step: int, rival: str) -> str:
-    """The rival that was chosen, where it is one of the likeliest at this step; else
-    the likeliest."""
-    at = int(step) - 1
-    names = [
-        piece for piece, _ in given.alternatives[at] if piece != given.predicted[at]
-    ]
-    return rival if rival in names else names[0]
-
-
-def swapped(
-    service: TranslationService, trace: Trace, step: int, against: str, twin: str
-) -> Any:
-    """What each head's answers for a twin change; None without one, and what is wrong
-    with it where it is refused."""
-    if not twin.strip():
-        return None
-    try:
-        return service.ask(
-            questions.SwapHeads(trace.text, trace.tokens, int(step) - 1, against, twin)
-        )
-    except UserError as error:
-        return error
-
-
-def draw_why(
-    service: TranslationService,
-    trace: Trace,
-    given: Forced,
-    step: int,
-    against: str,
-    sides: Any,
-    reason: Why,
-    swapped: Any,
-    twin: str,
-    language: Language,
-) -> dict[str, Any]:
-    """Draw why a piece stands there; and, where it was measured, how badly the origins
-    of pieces align words."""
-    problem = swapped.say(language) if isinstance(swapped, UserError) else ""
-    measured = service.metrics.get("alignment")
-    best = service.best_head
-    errors = service.alignment_errors(best)
-    error = ""
-    if (
-        isinstance(measured, dict)
-        and {"sides", "sentences"} <= measured.keys()
-        and errors
-    ):
-        error = language.say(
-            "why_sides_error",
-            sides=f"{measured['sides']:.3f}",
-            count=int(measured["sentences"]),
-            head=place(best, language),
-            best=f"{min(errors):.3f}",
-        )
-    packed = why.payload(trace, sides[0], given, int(step), against, reason, language)
-    return {
-        **packed,
-        "error": error,
-        "twin": why.twin(
-            twin, None if problem else swapped, problem, packed["difference"], language
-        ),
-    }
 
 
 def first_node(

@@ -1,4 +1,4 @@
-// Draws why a piece stands in the translation and not its rival, from props.value (why.py): a bar for
+// Draws why a piece stands in the translation and not its rival, from props.value (draw.py): a bar for
 // each piece, what it owes to either side; the rivals of the chosen step; what each part of the decoder adds to the
 // difference of both logits; what each piece does for it; and, with a twin sentence, which head decides. A click or an
 // arrow key on a bar triggers 'choose' {step}, from 1; a click on a rival 'rival' {rival}; the field 'twin' {twin}.

@@ -15,8 +15,8 @@ from xformer import model as transformer
 from xformer.explain import stream
 from xformer.explain.passes import Pair
 from xformer.model import Trace
-from xformer.parts.steps import ask as why
-from xformer.parts.steps import why as figures
+from xformer.parts.why import ask as why
+from xformer.parts.why import draw as figures
 from xformer.results import STACKS, AskWhy, SwapHeads, TellSides, UserError, Why
 from xformer.strings import ENGLISH, SPANISH
 
