@@ -558,8 +558,7 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
 
 def _are_heads(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, list) and len(one) == 2 and all(type(n) is int for n in one)
-        for one in value
+        isinstance(one, list) and [*map(type, one)] == [int, int] for one in value
     )
 
 

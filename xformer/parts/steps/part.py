@@ -189,8 +189,10 @@ def _steps(part: Layout, pictures: Pictures) -> gr.HTML:
     return player
 
 
-def node_chosen(grown: Any, tree_node: int | None) -> int:
-    return node_of(grown, int(tree_node or 0) - 1)
+def node_chosen(grown: BeamTree, tree_node: int | None) -> int:
+    """The node that is chosen, from 0, where the tree has it; else the winner."""
+    node = int(tree_node or 0) - 1
+    return node if 0 <= node < len(grown.branches) else beam_tree.winner(grown)
 
 
 def _yours(part: Layout, pictures: Pictures) -> gr.HTML:
@@ -373,11 +375,6 @@ def grow(
     beam = int(tree_width)
     n_best = min(translation.options.n_best, beam)
     return service.ask(questions.GrowTree.wider(translation, beam, n_best=n_best))
-
-
-def node_of(tree: BeamTree, node: int) -> int:
-    """The node that is chosen, from 0, where the tree has it; else the winner."""
-    return node if 0 <= node < len(tree.branches) else beam_tree.winner(tree)
 
 
 def choose_node(
