@@ -109,6 +109,24 @@ def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
     return best, float(alike[best])
 
 
+KEPT = 0.95  # of the variation of positions
+
+
+def apart(words: np.ndarray, places: np.ndarray) -> tuple[int, float]:
+    """How well a sum words + places, each (S, D), could be taken apart again.
+
+    -> the fewest directions that hold KEPT of the variation of the places, and the
+    share of the words' variation that lies in the same; by chance it would be these
+    directions over D. A constant vector tells nothing, so both are less their means.
+    """
+    _, sizes, directions = np.linalg.svd(places - places.mean(0), full_matrices=False)
+    held = np.cumsum(sizes**2) / max(1e-12, float((sizes**2).sum()))
+    count = int(np.searchsorted(held, KEPT)) + 1
+    varied = words - words.mean(0)
+    inside = ((varied @ directions[:count].T) ** 2).sum()
+    return count, float(inside / max(1e-12, float((varied**2).sum())))
+
+
 def shuffle(text: str, seed: int) -> str:
     """Shuffle the words of a text; its final punctuation stays at the end.
 

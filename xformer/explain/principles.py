@@ -204,3 +204,23 @@ def split(d_model: int, heads: int, tokens: int = 8) -> Split:
     q, k = (y.reshape(tokens, heads, d).transpose(1, 0, 2) for y in (q, k))
     weights = softmax(q[:, 0, None] @ k.transpose(0, 2, 1), d**-0.5)[:, 0]
     return Split(heads, weights, 4 * d_model * d_model, heads * 2 * tokens * tokens * d)
+
+
+def mutual(maps: np.ndarray) -> np.ndarray:
+    """How far maps (..., L, L) of self-attention are their own transposes: the cosine
+    of A and A^T without the diagonal, (...).
+
+    1: what i takes from j, j takes from i; 0: never both. Shares have no signs, so a
+    map that is spread out has some of it by chance: see `mutual_by_chance`.
+    """
+    others = maps * (1 - np.eye(maps.shape[-1]))
+    both = (others * others.swapaxes(-1, -2)).sum((-1, -2))
+    return both / np.maximum((others * others).sum((-1, -2)), 1e-12)
+
+
+def mutual_by_chance(maps: np.ndarray, draws: int = 20) -> np.ndarray:
+    """What `mutual` is on average where the columns of maps (..., L, L) are shuffled,
+    the same way in all of them, `draws` times: (...)."""
+    drawn = np.random.default_rng(SEED)
+    orders = [drawn.permutation(maps.shape[-1]) for _ in range(draws)]
+    return np.mean([mutual(maps[..., order]) for order in orders], axis=0)

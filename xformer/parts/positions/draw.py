@@ -33,7 +33,7 @@ from xformer.figures.layout import (
     panels,
 )
 from xformer.figures.templates import fill
-from xformer.results import Embedded, LengthScore, Moved, Positions, decimal
+from xformer.results import Embedded, LengthScore, Moved, Positions, Walk, decimal
 from xformer.strings import ENGLISH, Language
 
 # of the bases that are always compared; any other is grey
@@ -399,6 +399,62 @@ def beside(embedded: Embedded, language: Language = ENGLISH) -> str:
         times=f"{places / words:.2f}",
         positions=f"{places:.2f}",
         embeddings=f"{words:.2f}",
+    )
+
+
+def joined(
+    embedded: Embedded, walk: Walk, piece: int, language: Language = ENGLISH
+) -> go.Figure:
+    """Plot what the first head's W_Q makes of a piece's word, of its position, and of
+    their sum: the last row is the sum of the two above."""
+    word, place = (
+        part[piece] @ walk.w_q for part in (embedded.embeddings, embedded.positions)
+    )
+    together = (embedded.embeddings + embedded.positions)[piece] @ walk.w_q
+    rows = ["W₁ x", "W₂ p", "W (x + p)"]
+    return heatmap.strips(
+        np.vstack([word, place, together]),
+        rows,
+        title=language.say(
+            "pos_plot_joined",
+            piece=shown_all(embedded.pieces)[piece],
+            position=piece,
+        ),
+        height=24,
+        scale=heatmap.Scale(
+            language.say("pos_value"), float(np.abs(together).max()), signed=True
+        ),
+        language=language,
+        pair=[spelled_out(embedded.pieces)],
+    )
+
+
+def costs_of_joining(
+    embedded: Embedded, walk: Walk, language: Language = ENGLISH
+) -> str:
+    """Tabulate what adding and concatenating cost, and say that they are the same with
+    one matrix twice, and how well the sum can be taken apart; HTML."""
+    words = embedded.embeddings
+    places = embedded.positions
+    width = words.shape[1]
+    twice = np.hstack([words, places]) @ np.vstack([walk.w_q, walk.w_q])
+    error = float(np.abs(twice - (words + places) @ walk.w_q).max())
+    count, share = explain.apart(words, places)
+    return fill(
+        "positions.joined",
+        language,
+        rows=[
+            ("numbers", width, 2 * width),
+            ("first", 3 * width**2, 6 * width**2),
+            ("layer", 12 * width**2, 48 * width**2),
+        ],
+        error=decimal(error, 2),
+        pieces=len(words),
+        count=count,
+        width=width,
+        kept=f"{100 * explain.KEPT:.0f}",
+        share=f"{100 * share:.1f}",
+        chance=f"{100 * count / width:.1f}",
     )
 
 

@@ -14,18 +14,21 @@ from xformer.explain import positions as explain
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice
 from xformer.parts.positions import draw as figures
+from xformer.pieces import WORD_START
 from xformer.results import BASES as LIMITS
 from xformer.results import (
     MOST_SHIFT,
     POSITION_KINDS,
+    Embedded,
     Head,
     Message,
     Moved,
     Positions,
     Translation,
     UserError,
+    Walk,
 )
-from xformer.results.questions import EmbedSource, Move
+from xformer.results.questions import EmbedSource, Move, WalkHead
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import script
@@ -70,6 +73,7 @@ def build(page: Page) -> Tab:
     experiment = _experiment(page)
     pictures = part.pictures(f"{ID}.sentence")
     pictures.fact("embedded", embed)
+    pictures.fact("walk", first_head)
     with gr.Column(elem_classes="folds"), _table(part) as table:
         problem = _sentence(part, pictures)
         measured, unmeasured = _lengths(part, pictures)
@@ -124,7 +128,30 @@ def _sentence(part: Layout, pictures: Pictures) -> gr.HTML:
             figures.beside,
             seen="sentence_open",
         )
+        gr.HTML(figures.heading("joined", language))
+        pictures.add(
+            "joined",
+            part.plot("pos-joined"),
+            draw_joined,
+            seen="sentence_open",
+        )
+        pictures.add(
+            "costs",
+            gr.HTML(elem_classes="summary"),
+            figures.costs_of_joining,
+            seen="sentence_open",
+        )
     return problem
+
+
+def draw_joined(embedded: Embedded, walk: Walk, language: Language) -> Any:
+    """Draw the last piece of the sentence that begins a word."""
+    words = [i for i, piece in enumerate(embedded.pieces) if begins_word(piece)]
+    return figures.joined(embedded, walk, (words or [0])[-1], language)
+
+
+def begins_word(piece: str) -> bool:
+    return piece[:1] == WORD_START and any(map(str.isalpha, piece))
 
 
 def _lengths(part: Layout, pictures: Pictures) -> tuple[gr.Column, gr.Column]:
@@ -396,6 +423,13 @@ def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
 def embed(service: TranslationService, translation: Translation) -> Any:
     """The vectors that the encoder is given for the sentence on the page."""
     return service.ask(EmbedSource(translation.source))
+
+
+@needs(translation="no_trace")
+def first_head(service: TranslationService, translation: Translation) -> Walk:
+    """The numbers of the first head that reads these vectors."""
+    found = translation.best.tokens
+    return service.ask(WalkHead(translation.source, found, Head("encoder_self", 1, 1)))
 
 
 # The properties of controls that are shown only for some values of others.

@@ -764,6 +764,32 @@ def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs, pictures):
         for axis in ("yaxis", "yaxis2")
     )
     assert f"their RMS is {places}, that of the words {words}." in answer["beside"]
+    word, place, both = (
+        np.array(row) for row in unpacked(json.loads(answer["joined"]["figure"]))
+    )
+    assert word + place == pytest.approx(both, abs=1e-4)
+    said = answer["costs"]
+    assert ">64<" in said and f">{3 * 32 * 64:,}<" in said
+    assert "need only" in said and "of 32 directions for 95 %" in said
+
+
+def unpacked(figure):
+    """The rows of a heatmap as it is sent."""
+    z = figure["data"][0]["z"]
+    if isinstance(z, dict):
+        shape = [int(n) for n in z["shape"].split(",")]
+        return np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"]).reshape(shape)
+    return z
+
+
+def test_what_lies_in_the_directions_of_positions_cannot_be_told_from_them():
+    places = explain.table(16, 8, 100)
+    count, share = explain.apart(places[::-1], places)
+    assert 1 < count <= 8 and share == pytest.approx(1, abs=0.06)
+    # words that vary in one other direction alone
+    low = np.linalg.svd(places - places.mean(0))[2][-1]
+    words = np.outer(np.arange(16), low)
+    assert explain.apart(words, places)[1] == pytest.approx(0, abs=1e-6)
 
 
 def test_only_what_changed_is_drawn_again(pictures):

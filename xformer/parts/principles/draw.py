@@ -33,7 +33,7 @@ from xformer.figures.layout import (
     panels,
 )
 from xformer.figures.templates import fill
-from xformer.results import Walk, decimal, fixed
+from xformer.results import Head, Trace, Walk, decimal, fixed
 from xformer.strings import ENGLISH, Language
 
 # by the mask
@@ -500,6 +500,83 @@ def all_queries(
         )
     )
     return figure
+
+
+def one_way(
+    trace: Trace, head: Head, language: Language = ENGLISH, pair: Sequence[str] = ()
+) -> go.Figure | None:
+    """Plot A - A^T of a head of the encoder: orange where the row takes more from the
+    column than it gives; None for another stack."""
+    if head.stack != "encoder_self":
+        return None
+    weights = trace.encoder_self[head.layer - 1, head.head - 1]
+    beyond = weights - weights.T
+    pieces = shown_all(trace.source)
+    return heatmap.matrix(
+        beyond,
+        Axis(language.say("first_axis_query"), pieces),
+        Axis(language.say("first_axis_key"), pieces),
+        heatmap.weight(language, "A − Aᵀ "),
+        title=language.say(
+            "first_one_way",
+            layer=head.layer,
+            head=head.head,
+            cosine=fixed(float(explain.mutual(weights)), ".2f"),
+        ),
+        scale=Scale("A − Aᵀ", max(0.01, float(np.abs(beyond).max())), signed=True),
+        pair=pair,
+    )
+
+
+def mutual(
+    trace: Trace, head: Head, language: Language = ENGLISH, pair: Sequence[str] = ()
+) -> str:
+    """Tabulate how far each head of the encoder is mutual, and say it of the head, of
+    all, and of their means a layer, beside chance; HTML that can be saved."""
+    heads = trace.encoder_self
+    layers = heads.mean(axis=1)
+    found = explain.mutual(heads)
+    numbers = {
+        "heads": found,
+        "chance": explain.mutual_by_chance(heads),
+        "layers": explain.mutual(layers),
+        "layers_chance": explain.mutual_by_chance(layers),
+    }
+    means = {name: float(values.mean()) for name, values in numbers.items()}
+    beyond_chance = means["layers"] - means["layers_chance"]
+    said = [
+        language.say(
+            f"first_mutual_{head.stack}",
+            **(
+                {"own": fixed(float(found[head.layer - 1, head.head - 1]), ".2f")}
+                if head.stack == "encoder_self"
+                else {}
+            ),
+        ),
+        language.say(
+            "first_mutual",
+            count=found.size,
+            **{name: fixed(mean, ".2f") for name, mean in means.items()},
+        ),
+    ]
+    if beyond_chance > means["heads"] - means["chance"]:
+        said.append(language.say("first_mutual_together"))
+    return fill(
+        "principles.mutual",
+        language,
+        found=found.tolist(),
+        chosen=(head.layer, head.head) if head.stack == "encoder_self" else (),
+        said=said,
+        pair=pair,
+        rows=[
+            [layer, number, float(value)]
+            for (layer, number), value in zip(
+                ((i + 1, j + 1) for i, j in np.ndindex(found.shape)),
+                found.flat,
+                strict=True,
+            )
+        ],
+    )
 
 
 def summary(

@@ -260,6 +260,16 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
                 seen="map_open",
                 rule="scoring",
             )
+            gr.HTML(figures.heading("mutual", language))
+            pictures.add(
+                "mutual",
+                part.table("tables"),
+                figures.mutual,
+                seen="map_open",
+            )
+            pictures.add(
+                "one_way", plot("first-one-way"), figures.one_way, seen="map_open"
+            )
         with part.folded("rest", pictures):
             of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
             state = gr.HTML(

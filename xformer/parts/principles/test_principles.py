@@ -450,7 +450,7 @@ def test_a_model_too_large_to_be_made_again_is_said_to_be(
 FOLDED = {
     "vectors": {"inputs", "checked", "vectors", "values", "output"},
     "reshape": {"reshape"},
-    "map": {"map"},
+    "map": {"map", "mutual", "one_way"},
     "rest": {"strips", "sums", "units", "firing", "course"},
     "variance": {"variance"},
     "split": {"costs", "splits"},
@@ -539,6 +539,35 @@ def test_another_stack_has_its_own_mask_which_may_be_lifted(
         "Without the future mask, .+ % of the look goes to pieces", lifted["summary"]
     )
     assert "None · β = 0.354" in title(lifted["map"])
+
+
+def test_a_map_that_is_its_own_transpose_is_mutual_and_one_way_it_is_not():
+    mirror = np.array([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+    ring = np.array([[0.9, 0.1, 0], [0, 0.9, 0.1], [0.1, 0, 0.9]])
+    half = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0]])
+    found = walkthrough.mutual(np.stack([mirror, ring, half]))
+    assert found == pytest.approx([1, 0, 2 / 3])
+    # a map that says nothing is as mutual by chance as it is
+    even = np.full((1, 4, 4), 0.25)
+    assert walkthrough.mutual_by_chance(even) == pytest.approx([1])
+    assert 0 < walkthrough.mutual_by_chance(mirror) < 1
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_each_head_of_the_encoder_has_its_mutuality(running, learned_pairs, language):
+    trace = running.trace(*learned_pairs[0])
+    head = Head("encoder_self", 2, 3)
+    said = figures.mutual(trace, head, language)
+    own = fixed(float(walkthrough.mutual(trace.encoder_self[1, 2])), ".2f")
+    assert said.count("<td style") == 2 * 4 and said.count("aria-current") == 1
+    assert language.html("first_mutual_encoder_self", own=own) in said
+    drawn = figures.one_way(trace, head, language)
+    assert np.abs(drawn.data[0].z + drawn.data[0].z.T).max() < 1e-6
+    assert f"{own})" in drawn.layout.title.text
+    assert figures.one_way(trace, Head("cross", 1, 1), language) is None
+    other = figures.mutual(trace, Head("cross", 1, 1), language)
+    assert "aria-current" not in other
+    assert language.html("first_mutual_cross") in other
 
 
 # The pictures
