@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from xformer.figures.generation import label
 from xformer.figures.labels import FORMULAS, percent
 from xformer.figures.templates import fill
 from xformer.parts.architecture import source as code
@@ -77,12 +78,15 @@ def architecture(
         language,
         total=total,
         shares=shares,
-        model=_model(
-            info,
-            blocks,
-            encoder="S" if source is None else str(source),
-            decoder="T" if target is None else str(target),
-        ),
+        model={
+            **_model(
+                info,
+                blocks,
+                encoder="S" if source is None else str(source),
+                decoder="T" if target is None else str(target),
+            ),
+            "opens": "cross",
+        },
         taught=taught(language, teacher) if teacher != OWN else "",
         named=[row.get("code") for row in TEACHING["rows"]] if teacher != OWN else [],
     )
@@ -97,6 +101,7 @@ def _model(info: ModelInfo, blocks: Sequence[Block], **lengths: str) -> dict[str
         "lengths": lengths,
         "inside": SUBLAYERS,
         "code": {name: code.of_block(name) for name in code.CODE},
+        "opens": "",  # the stack that a click opens, where it does
     }
 
 
@@ -141,6 +146,34 @@ def classifier(
         language,
         total=sum(block.parameters for block in blocks),
         model=_model(info, blocks, encoder="L" if pieces is None else str(pieces)),
+    )
+
+
+def both(
+    models: Sequence[tuple[ModelInfo, Sequence[Block]]],
+    source: int | None = None,
+    target: int | None = None,
+    language: Language = ENGLISH,
+) -> str:
+    """Draw the GRU and the GRU with attention side by side, the boxes marked that only
+    one of them has; HTML. source, target: as in `architecture`."""
+    lengths = {
+        "encoder": "S" if source is None else str(source),
+        "decoder": "T" if target is None else str(target),
+    }
+    (before, _), (after, blocks_after) = models
+    cost = sum(one.parameters for one in blocks_after if one.name == "attention")
+    return fill(
+        "architecture.both",
+        language,
+        models=[
+            (label(info.architecture, language), _model(info, blocks, **lengths))
+            for info, blocks in models
+        ],
+        names=" · ".join(f"{info.name} {info.identity}" for info, _ in models),
+        rows=lengths["encoder"],
+        cost=cost,
+        widths=(before.d_model, after.d_model),
     )
 
 

@@ -5,6 +5,7 @@ Below it, the parameters and products of each kind of block, for the model's own
 and for any others.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,13 @@ from xformer.parts.architecture import draw as figure
 from xformer.parts.architecture import sizes as counts
 from xformer.parts.architecture import sizes_table as of_sizes
 from xformer.parts.architecture.sizes import Sizes
-from xformer.results import Message, ModelInfo, Trace, UserError
-from xformer.serve.protocol import NORMS, TranslationService
+from xformer.results import GENERATIONS, Message, ModelInfo, Trace, UserError
+from xformer.serve.protocol import NORMS, ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui import heads
 from xformer.ui.components import PICTURES
 from xformer.ui.controls import OneOf, Switch, Values, Whole
+from xformer.ui.generations import generation
 from xformer.ui.handlers import LATEST, QUIET, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import View
@@ -28,9 +30,11 @@ ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
 FOLDS = (
     ("blocks", "fold_sizes"),
     ("orders", "arch_orders", "blocks"),
+    ("seq2seq", "arch_seq2seq", "blocks"),
     ("reader", "arch_reader", "blocks"),
     ("terms", "arch_terms", "blocks"),
 )
+RECURRENT = GENERATIONS[:2]
 # Name in the address, field of Sizes, and its limits; the default is the loaded
 # model's.
 NUMBERS = {
@@ -73,6 +77,8 @@ def build(part: Layout) -> None:
         with part.folded("orders"):
             part.note("arch_orders_text")
             orders = blocks(orders_of(page.service.info, language), files=PICTURES)
+        if {*RECURRENT} <= {*page.models.names}:
+            _both_recurrent(part, blocks)
         if reader is not None and not isinstance(reader, UserError):
             with part.folded("reader"):
                 part.note("arch_reader_text")
@@ -135,6 +141,38 @@ def build(part: Layout) -> None:
         "orders": View(
             orders, lambda service, values: orders_of(service.info, language)
         ),
+    }
+
+
+def _both_recurrent(part: Layout, blocks: Callable[..., gr.HTML]) -> None:
+    """Lay out the two recurrent generations side by side, drawn when somebody opens
+    what they stand in: both models are loaded for it."""
+    with part.folded("seq2seq") as fold:
+        part.note("arch_seq2seq_text")
+        part["seq2seq"] = blocks("", frame="chart")
+    fold.expand(
+        **part.page.always(part.page.models)(
+            draw_both, {"trace": part.page.trace}, {"seq2seq": part["seq2seq"]}
+        ),
+        **QUIET,
+    )
+
+
+def draw_both(
+    models: ModelPool, language: Language, *, trace: Trace | None
+) -> dict[str, Any]:
+    """Draw the GRU and the one with attention, and say what differs."""
+    found = []
+    for name in RECURRENT:
+        with generation(models, name) as service:
+            found.append((service.info, service.blocks()))
+    return {
+        "seq2seq": figure.both(
+            found,
+            len(trace.source) if trace else None,
+            len(trace.target) if trace else None,
+            language,
+        )
     }
 
 

@@ -280,3 +280,16 @@ def test_a_lecture_opens_the_table_with_the_sizes_that_it_names(page):
         {"tab": "model", "model_part": "sizes", "size_width": "64", "size_batch": "32"},
     )
     assert (old["model_part"], old["size_width"]) == ("architecture", 64)
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_two_recurrent_models_stand_side_by_side_and_their_difference_is_said(
+    generations, language
+):
+    drawn = part.draw_both(generations, language, trace=None)["seq2seq"]
+    assert drawn.count("<figure") == 2 and "data-stack" not in drawn
+    marked = [drawn.count(f'data-box="{one}"') for one in ("states_last", "additive")]
+    assert marked == [1, 1] and drawn.count('data-box="states_each"') == 1
+    with generations.lease("gru-attention") as service:
+        cost = sum(b.parameters for b in service.blocks() if b.name == "attention")
+    assert language.say("first_number", n=cost) in drawn
