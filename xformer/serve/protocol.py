@@ -253,15 +253,22 @@ class WriterService(Protocol):
     guard: Guard  # may be replaced by one that several services share
     info: ModelInfo
 
-    def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
+    def read(
+        self,
+        text: str,
+        whole: bool = False,
+        options: Options = GREEDY,
+        window: int = 0,
+    ) -> Scored:
         """Score each piece of a text given the pieces before it; an empty text has only
         the pieces that may come first.
 
         whole: whether the text ends there, so that </s> is scored too. options: of the
-        draw of the next piece.
+        draw of the next piece. window: from how many pieces before it each piece is
+        predicted; 0: from all.
         """
 
-    def write(self, text: Scored, options: Options = GREEDY) -> Scored:
+    def write(self, text: Scored, options: Options = GREEDY, window: int = 0) -> Scored:
         """Write one piece after a text: draw it, or take the likeliest at temperature
         0. Refused where the text has ended, or is as long as the model can read."""
 
@@ -271,6 +278,7 @@ class WriterService(Protocol):
         place: int,
         token: int | None = None,
         options: Options = GREEDY,
+        window: int = 0,
     ) -> Scored:
         """Cut a text before the piece at a place (the first is 0); append `token` if
         one is given."""

@@ -24,13 +24,27 @@ from xformer.tokenizer import Tokenizer
 LISTED = 10  # likeliest pieces that are listed for each place
 
 
-def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
+ROWS = 16  # windows that are read at once: each has logits of all its places
+
+
+def next_scores(model: LanguageModel, tokens: Sequence[int], window: int = 0) -> Tensor:
     """Compute the log-probabilities [N + 1, V] of the next piece, after <s> and after
-    each of N pieces."""
-    logits: Tensor = model(
-        torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device)
-    )[0]
-    return logits.float().cpu().log_softmax(dim=-1)
+    each of N pieces.
+
+    window: the k of P(u_i | u_(i-k), …, u_(i-1)): no piece is predicted from more than
+    the last k; 0: from all.
+    """
+    device = model.embedding.weight.device
+    first = tokens[:window] if window else tokens
+    found: list[Tensor] = [model(torch.tensor([[BOS, *first]], device=device))[0]]
+    rows = [
+        [BOS, *tokens[end - window : end]]
+        for end in range(len(first) + 1, len(tokens) + 1)
+    ]
+    for at in range(0, len(rows), ROWS):
+        some = torch.tensor(rows[at : at + ROWS], device=device)
+        found.append(model(some)[:, -1])
+    return torch.cat(found).float().cpu().log_softmax(dim=-1)
 
 
 def chances(scores: Tensor, options: Options) -> Tensor:
@@ -61,23 +75,34 @@ class Writer(OfReviews[LanguageModel], WriterService):
         """The most pieces of a text, without <s>."""
         return self.model.config.max_length - 1
 
-    def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
+    def read(
+        self,
+        text: str,
+        whole: bool = False,
+        options: Options = GREEDY,
+        window: int = 0,
+    ) -> Scored:
         line, tokens, warnings = (
             self._prepare(text, "lm_empty") if text.strip() else Prepared("", [], [])
         )
         return self._scored(
-            line, [*tokens, *([EOS] if whole else [])], options, tuple(warnings)
+            line,
+            [*tokens, *([EOS] if whole else [])],
+            options,
+            tuple(warnings),
+            window,
         )
 
-    def write(self, text: Scored, options: Options = GREEDY) -> Scored:
+    def write(self, text: Scored, options: Options = GREEDY, window: int = 0) -> Scored:
         if text.finished:
             raise UserError(
                 Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit)
             )
         with self.guard.work(), torch.inference_mode():
-            scores = next_scores(self.model, text.tokens)[-1]
+            seen = text.tokens[-window:] if window else text.tokens
+            scores = next_scores(self.model, seen)[-1]
         token = draw(chances(scores, options), options.seed, len(text.tokens))
-        return self.choose(text, len(text.tokens), token, options)
+        return self.choose(text, len(text.tokens), token, options, window)
 
     def choose(
         self,
@@ -85,6 +110,7 @@ class Writer(OfReviews[LanguageModel], WriterService):
         place: int,
         token: int | None = None,
         options: Options = GREEDY,
+        window: int = 0,
     ) -> Scored:
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (
@@ -94,7 +120,8 @@ class Writer(OfReviews[LanguageModel], WriterService):
                 Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens))
             )
         tokens = [*text.tokens[:place], *([] if token is None else [token])]
-        return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
+        spelt = _respelt(self.tokenizer, text, tokens)
+        return self._scored(spelt, tokens, options, window=window)
 
     def _row(self, tokens: Sequence[int]) -> list[int]:
         self._check(len(tokens) + 1)
@@ -110,11 +137,12 @@ class Writer(OfReviews[LanguageModel], WriterService):
         tokens: Sequence[int],
         options: Options,
         warnings: tuple[Message, ...] = (),
+        window: int = 0,
     ) -> Scored:
         self._check(len(tokens))
         with self.guard.work(), torch.inference_mode():
             use_threads(len(tokens) // 32)
-            scores = next_scores(self.model, tokens)  # [N + 1, V]
+            scores = next_scores(self.model, tokens, window)  # [N + 1, V]
         top, likeliest = scores.topk(min(LISTED, scores.shape[1]), dim=1)
         names = [self.tokenizer.pieces(row) for row in likeliest.tolist()]
         listed = tuple(

@@ -25,6 +25,7 @@ BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads(
     Path(__file__).with_name("likelier.json").read_text(encoding="utf-8")
 )
+WINDOW = Whole(0, 0, 32)
 MOST_PLACES = 100_000  # no text has as many pieces
 SAMPLING: dict[str, Real | Whole] = {
     "lm_temperature": Real(0.8, 0, 2, 0.05),
@@ -80,6 +81,7 @@ def build(part: Layout) -> None:
                 part.control("lm_top_k", SAMPLING["lm_top_k"], gr.Slider),
                 part.control("lm_top_p", SAMPLING["lm_top_p"], gr.Slider),
                 part.control("lm_seed", SAMPLING["lm_seed"], gr.Number, precision=0),
+                part.control("lm_window", WINDOW, gr.Slider, info="lm_window_info"),
             ]
             gr.HTML(
                 f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
@@ -144,6 +146,17 @@ def options_of(sampling: dict[str, Any]) -> Options:
     )
 
 
+def window_of(sampling: dict[str, Any]) -> int:
+    """From how many pieces the next is predicted; 0, all, where the field holds no
+    number that can be."""
+    value = sampling.get("lm_window")
+    return (
+        int(value)
+        if isinstance(value, int) and WINDOW.least <= value <= WINDOW.most
+        else 0
+    )
+
+
 def _place(value: Any) -> int:
     """The place that is looked at; the first where the field holds no number."""
     return (
@@ -177,7 +190,13 @@ def read(
     """Read the text in the field, and look at what may follow it."""
     return {
         **_answer(
-            service.read(lm_text or "", options=options_of(sampling)), 0, language
+            service.read(
+                lm_text or "",
+                options=options_of(sampling),
+                window=window_of(sampling),
+            ),
+            0,
+            language,
         ),
         "lm_place": 0,
     }
@@ -197,9 +216,10 @@ def read_first(
     if shown is not None and shown.text == (lm_text or ""):
         return {}
     place = _place(lm_place)
-    answer = _answer(
-        service.read(lm_text or "", options=options_of(sampling)), place, language
+    read = service.read(
+        lm_text or "", options=options_of(sampling), window=window_of(sampling)
     )
+    answer = _answer(read, place, language)
     return {**answer, "lm_place": place if place <= len(answer["shown"].tokens) else 0}
 
 
@@ -215,7 +235,12 @@ def again(
     """Draw the text again, with other chances of what may follow it."""
     if shown is None:
         return {}
-    text = service.choose(shown, len(shown.tokens), options=options_of(sampling))
+    text = service.choose(
+        shown,
+        len(shown.tokens),
+        options=options_of(sampling),
+        window=window_of(sampling),
+    )
     return {"shown": text, "picture": figures.payload(text, _place(lm_place), language)}
 
 
@@ -234,10 +259,11 @@ def act(
     if shown is None:
         return {}
     options = options_of(sampling)
+    window = window_of(sampling)
     what = text_of(event, "what")
     place = len(shown.tokens)
     if what == "more":
-        text = service.write(shown, options)
+        text = service.write(shown, options, window)
     elif what == "take":
         place = number_of(event, "place") - 1
         listed = shown.likeliest[place] if 0 <= place < len(shown.likeliest) else ()
@@ -247,9 +273,10 @@ def act(
             place,
             listed[rank].token if 0 <= rank < len(listed) else None,
             options,
+            window,
         )
     else:
-        text = service.choose(shown, max(0, place - 1), options=options)
+        text = service.choose(shown, max(0, place - 1), options=options, window=window)
     return {**_answer(text, 0, language), "lm_place": 0}
 
 

@@ -13,6 +13,7 @@ from tests.pages import laid_out
 from xformer.parts.writing import draw as figures
 from xformer.parts.writing import part
 from xformer.results import UserError
+from xformer.serve.writer import next_scores
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 
@@ -50,6 +51,27 @@ def test_a_picture_has_the_numbers_of_its_text(writer):
         math.exp(-text.total / len(text.tokens)), abs=1e-3
     )
     json.dumps(drawn)
+
+
+def test_a_piece_is_predicted_from_the_last_k_alone(writer, ask):
+    text = writer.read(TEXT)
+    count = len(text.tokens)
+    assert count > 4
+    for window in (1, 3):
+        found = writer.read(TEXT, window=window)
+        for end in range(count):
+            before = text.tokens[max(0, end - window) : end]
+            alone = next_scores(writer.model, before)[-1, text.tokens[end]]
+            assert found.log_probs[end] == pytest.approx(float(alone), abs=1e-4)
+    assert writer.read(TEXT, window=count).log_probs == pytest.approx(text.log_probs)
+    written = writer.write(text, window=2)
+    alone = writer.write(writer.choose(text, count), window=count)
+    assert written.tokens[:count] == alone.tokens[:count] == text.tokens
+    # the slider draws the text again
+    again = ask.answer(
+        part.again, shown=text, lm_text=TEXT, lm_place=0, lm_window=1, **SAMPLING
+    )
+    assert again["shown"].log_probs == writer.read(TEXT, window=1).log_probs
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])
