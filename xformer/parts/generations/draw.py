@@ -4,6 +4,7 @@ their layers cost."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import plotly.graph_objects as go
@@ -30,6 +31,9 @@ SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}
 # Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm
 # and pre-norm (docs/TRAINING.md).
 LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
+# Of runs on a GPU that were not kept either: target pieces a second of the GRU and of
+# pre-norm (research/LOG.md, 2026-11-26).
+ON_GPU = {"gpu": "NVIDIA H200", "gpu_before": 74_000, "gpu_after": 165_000}
 WARM = 3  # timed translations of the sentence, after one to warm up
 
 
@@ -84,7 +88,14 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     sets = list(dict.fromkeys(name for one in found for name in one.scores))
     names = [
         language.say(f"gen_column_{name}")
-        for name in ("generation", "parameters", "seen", "training", "bleu")
+        for name in (
+            "generation",
+            "parameters",
+            "seen",
+            "training",
+            "speed",
+            "bleu",
+        )
     ]
     names += [
         *(language.say("gen_column_set", name=name) for name in sets),
@@ -99,6 +110,9 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
             "–"
             if kept is None
             else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
+            "–"
+            if not (speed := _speed(one))
+            else language.say("first_number", n=speed),
             _seeds(one, language) or ("–" if one.bleu is None else f"{one.bleu:.1f}"),
             *("–" if score is None else f"{score:.1f}" for score in scores),
             "–" if one.error is None else f"{one.error:.3f}",
@@ -128,6 +142,32 @@ def trained(found: Sequence[Generation], language: Language = ENGLISH) -> str:
         "generations.trained",
         language,
         found=[(label(one.name, language), one) for one in found],
+    )
+
+
+def _speed(one: Generation) -> int:
+    """The target pieces that a training learned from in a second, the median over its
+    history, in tens; 0 if it is unknown."""
+    per_second = one.history.per_second if one.history else ()
+    return round(median(per_second), -1) if per_second else 0
+
+
+def gains(found: Sequence[Generation], language: Language = ENGLISH) -> str:
+    """Say what reading all pieces at once gained in training: on one core, as recorded,
+    and on a GPU; HTML. Empty where one of the two was not recorded."""
+    speeds = {one.name: _speed(one) for one in found}
+    before = speeds.get("gru", 0)
+    after = speeds.get("pre-norm", 0)
+    if not (before and after):
+        return ""
+    return paragraph(
+        language,
+        "gen_gains",
+        before=before,
+        after=after,
+        times=f"{after / before:.2f}",
+        gpu_times=f"{ON_GPU['gpu_after'] / ON_GPU['gpu_before']:.1f}",
+        **ON_GPU,
     )
 
 

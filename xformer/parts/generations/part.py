@@ -65,6 +65,7 @@ def build(part: Layout) -> None:
         with part.folded("costs"):
             part.note("gen_costs_text")
             part["costs"] = gr.HTML(elem_classes="tables")
+            part["gains"] = gr.HTML(elem_classes="summary")
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
                 part["picture"] = part.plot("gen-times")
                 part["said"] = gr.HTML(elem_classes="summary")
@@ -84,7 +85,14 @@ def build(part: Layout) -> None:
     gr.on(
         [part.opened.change, curve.input],
         **part.listener(
-            draw, "found", "facts", "trained", "lengths", "curves", only_here=True
+            draw,
+            "found",
+            "facts",
+            "trained",
+            "gains",
+            "lengths",
+            "curves",
+            only_here=True,
         ),
         **LATEST,
     )
@@ -223,6 +231,7 @@ def draw(
         "found": found,
         "facts": figures.facts(found, language) if found else "",
         "trained": figures.trained(found, language),
+        "gains": figures.gains(found, language),
         "lengths": figure(figures.lengths(found, language)),
         "curves": figure(figures.curves(found, gen_curve, language)),
     }
