@@ -37,6 +37,9 @@ class Sentiment:
     cut: int  # pieces left out after the first quarter, because the text is too long
     warnings: tuple[Message, ...]
     seconds: float
+    # of the labels, in their order, as the softmax is given them: divided by the
+    # temperature of the calibration; () where they are unknown
+    scores: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The classification as the API and `--json` give it, with warnings in

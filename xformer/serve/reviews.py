@@ -309,6 +309,7 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
             cut,
             tuple(warnings),
             seconds,
+            tuple((logits.float() / config.temperature).tolist()),
         )
 
 

@@ -22,7 +22,7 @@ from xformer.results import (
     decimal,
     fixed,
 )
-from xformer.results.reviews import PretrainingStudy
+from xformer.results.reviews import BEGINNINGS, GENERATIVE, PretrainingStudy
 from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
@@ -350,6 +350,48 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     )
 
 
+def two_ways(sentiment: Sentiment, language: Language = ENGLISH) -> str:
+    """Tabulate a verdict between two labels as a softmax over two scores gives it, and
+    as the sigmoid of their difference does, each with its loss; HTML. Empty where there
+    are other than two scores."""
+    if len(sentiment.scores) != 2:
+        return ""
+    (against, zero), (toward, one) = zip(
+        sentiment.probabilities, sentiment.scores, strict=True
+    )
+    total = math.exp(zero) + math.exp(one)
+    softmax = math.exp(zero) / total, math.exp(one) / total
+    sigmoid = 1 / (1 + math.exp(one - zero)), 1 / (1 + math.exp(zero - one))
+    losses = [
+        (language.say("binary_loss", label=label_name(label, language)), label)
+        for label in (toward, against)
+    ]
+    at = {against: 0, toward: 1}
+    rows = [
+        (
+            language.say("binary_score"),
+            f"z₀ = {fixed(zero, '.3f')}, z₁ = {fixed(one, '.3f')}",
+            f"z = z₁ − z₀ = {fixed(one - zero, '.3f')}",
+        ),
+        (
+            language.say("binary_probability", label=label_name(toward, language)),
+            f"e^z₁ / (e^z₀ + e^z₁) = {softmax[1]:.4f}",
+            f"σ(z) = 1 / (1 + e^−z) = {sigmoid[1]:.4f}",
+        ),
+        *(
+            (
+                name,
+                f"−ln p{'₀₁'[at[label]]} = {-math.log(softmax[at[label]]):.4f}",
+                f"{('−ln (1 − σ(z))', '−ln σ(z)')[at[label]]} = "
+                f"{-math.log(sigmoid[at[label]]):.4f}",
+            )
+            for name, label in losses
+        ),
+    ]
+    error = max(abs(a - b) for a, b in zip(softmax, sigmoid, strict=True))
+    return fill("sentiment.two_ways", language, rows=rows, error=decimal(error, 2))
+
+
 def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> str:
     """Explain the calibration diagram, with the expected calibration error before and
     after; HTML."""
@@ -469,6 +511,70 @@ def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> s
         study=study,
         kinds=[*KINDS],
         error=100 * math.sqrt(spread / study.about["held_out"]),
+    )
+
+
+def pretraining_found(study: PretrainingStudy, language: Language = ENGLISH) -> str:
+    """Say by how much the best of the language models with Bayes' rule is ahead of the
+    best classifier, and how near to chance the least labels leave one; tabulate the
+    loss of each classifier on what it learned from beside what it judges right; HTML.
+    """
+    classifiers = [kind for kind in BEGINNINGS if study.of(kind, study.shares[0])]
+
+    def best(kinds: Sequence[str], share: float) -> float:
+        return max(
+            (study.mean(runs) for kind in kinds if (runs := study.of(kind, share))),
+            default=math.nan,
+        )
+
+    pairs = [
+        (share, best(GENERATIVE, share), best(classifiers, share))
+        for share in study.shares
+    ]
+    each = [
+        language.say(
+            "shares_each",
+            share=f"{decimal(100 * share)} %",
+            two=percent(two),
+            one=percent(one),
+        )
+        for share, two, one in pairs
+    ]
+    said = []
+    if all(two > one for _, two, one in pairs):
+        said.append(language.html("shares_best", each="; ".join(each)))
+    nothing = study.of("nothing", study.shares[0])
+    if nothing:
+        said.append(
+            language.html(
+                "shares_chance",
+                share=f"{decimal(100 * study.shares[0])} %",
+                labels=nothing[0].labels,
+                mean=percent(study.mean(nothing)),
+            )
+        )
+    rows = [
+        [
+            language.say(f"shares_{kind}"),
+            *(
+                language.say(
+                    "shares_gap_cell",
+                    loss=f"{sum(one.loss for one in runs) / len(runs):.2f}",
+                    right=percent(study.mean(runs)),
+                )
+                if (runs := study.of(kind, share))
+                else "–"
+                for share in study.shares
+            ),
+        ]
+        for kind in classifiers
+    ]
+    return fill(
+        "sentiment.pretraining_found",
+        language,
+        said=said,
+        shares=[f"{decimal(100 * share)} %" for share in study.shares],
+        rows=rows,
     )
 
 

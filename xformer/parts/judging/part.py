@@ -198,7 +198,7 @@ def _listen(part: Layout) -> None:
     )
     gr.on(
         [judged, kind.input, part["layer"].input, part["head"].input],
-        **part.listener(draw, "looked", "strongest"),
+        **part.listener(draw, "looked", "strongest", "two_ways"),
         **LATEST,
     )
     kind.input(
@@ -395,6 +395,7 @@ def draw(
     return {
         "looked": figures.looked(attribution, view, language),
         "strongest": figures.strongest(attribution, view, language),
+        "two_ways": figures.two_ways(attribution.sentiment, language),
     }
 
 
@@ -457,11 +458,13 @@ def _quality(part: Layout, reader: ReviewService, chosen: Layout) -> None:
                 elem_classes="summary",
             )
             fold.expand(**part.listener(draw_calibration, "calibration"), **QUIET)
+        chosen["two_ways"] = chosen.table("tables sentiment")
         _looked(chosen, reader.info)
         _pairs(chosen)
         with part.folded("shares"):
             part.note("shares_look")
             part["shares"] = part.plot("shares")
+            part["shares_found"] = part.table("tables sentiment")
             part["shares_said"] = gr.HTML(elem_classes="tables sentiment")
         if scores:
             with part.folded("poolings"):
@@ -477,6 +480,7 @@ def _quality(part: Layout, reader: ReviewService, chosen: Layout) -> None:
         **part.listener(
             draw_shares,
             "shares",
+            "shares_found",
             "shares_said",
             ask=part.page.always(part.page.study),
         ),
@@ -488,6 +492,7 @@ def draw_shares(service: StudyService, language: Language) -> dict[str, Any]:
     study = service.pretraining()
     return {
         "shares": figure(figures.pretraining(study, language)),
+        "shares_found": figures.pretraining_found(study, language),
         "shares_said": figures.pretraining_said(study, language),
     }
 

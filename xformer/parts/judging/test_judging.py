@@ -16,6 +16,7 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.classifier import ClassifierConfig, TransformerClassifier
+from xformer.explain.recorded import read_pretraining
 from xformer.hub import checkpoint
 from xformer.parts.judging import draw as figures
 from xformer.parts.judging import maximum as of_maximum
@@ -34,7 +35,7 @@ from xformer.results import (
 )
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
 from xformer.serve.reviews import SentimentService
-from xformer.strings import ENGLISH, SPANISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui.controls import setting_order
 from xformer.ui.handlers import Ask
 
@@ -54,6 +55,31 @@ def sentiment(text="A <b>& dull film.", probability=0.8, cut=0):
         (),
         0.1,
     )
+
+
+def test_what_stands_out_of_pre_training_is_said_by_its_numbers():
+    shipped = read_pretraining(ASSETS / "pretraining.json")
+    said = figures.pretraining_found(shipped, ENGLISH)
+    # of the file's runs, three seeds each
+    assert "59.5 % against 56.3 % with 1 %" in said.replace("\u00a0", " ")
+    assert "78.7 % against 76.2 % with 100 %" in said or "against 76.7 %" in said
+    assert "80 reviews, a classifier from nothing has 53.2 %" in said
+    assert "loss 0.00 → 53.2 % of others" in said
+    one = [run for run in shipped.runs if run.kind not in ("two", "two_language")]
+    fewer = figures.pretraining_found(replace(shipped, runs=tuple(one)), ENGLISH)
+    assert "What stands out" not in fewer
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_a_softmax_over_two_is_the_sigmoid_of_their_difference(language):
+    drawn = figures.two_ways(replace(sentiment(), scores=(-0.5, 1.5)), language)
+    assert "z = z₁ − z₀ = 2.000" in drawn
+    # 1 / (1 + e^-2), and its losses
+    for number in ("0.8808", "0.1269", "2.1269"):
+        assert len(re.findall(rf"= {number}<", drawn)) == 2
+    assert figures.two_ways(sentiment(), language) == ""
+    three = replace(sentiment(), scores=(0.0, 1.0, 2.0))
+    assert figures.two_ways(three, language) == ""
 
 
 def attribution(effect=(0.01, 0.5, 1.25, -2.5, -0.3, 0.0), cut=None, **more):
