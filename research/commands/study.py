@@ -26,6 +26,9 @@ from xformer.training.options import LARGEST_SEED
 
 RUNS = ASSETS / "runs.json"
 PRETRAINING = ASSETS / "pretraining.json"
+ROOT = ASSETS.parent
+DEPTHS = ROOT / "xformer" / "parts" / "recorded" / "depths.json"
+NEEDED = ROOT / "xformer" / "parts" / "path" / "needed.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -81,6 +84,28 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         ),
         GenerationRuns,
     )
+
+    q = add_part(
+        kinds, depths, "gradients by depth before the first step, on real sentences"
+    )
+    q.add_argument(
+        "--data",
+        required=True,
+        type=Path,
+        help="folder with train.tsv[.xz]",
+    )
+    q.add_argument("--out", type=Path, default=DEPTHS, help="file of the gradients")
+    add_options(q, StudyRuns)
+    q = add_part(
+        kinds, needed, "how much of an output's gradient is where it is needed"
+    )
+    q.add_argument(
+        "--checkpoints",
+        type=Path,
+        default=ROOT / "checkpoints",
+        help="folder with those of the four generations",
+    )
+    q.add_argument("--out", type=Path, default=NEEDED, help="file of the shares")
 
     q = add_part(
         kinds, autoencoder, "sentences of reviews that come back out of a few numbers"
@@ -172,6 +197,30 @@ def pretraining(args: argparse.Namespace) -> None:
                 f"{one.kind:13}{one.share:5.0%} seed {one.seed}: {one.accuracy:.4f}, {one.seconds:.0f} s",
                 flush=True,
             )
+
+
+def depths(args: argparse.Namespace) -> None:
+    """Measure how the gradient of untrained translators grows with depth, for both
+    orders, at the depth of the recorded runs and at twice that, by several seeds."""
+    from research.studies import depths as study
+    from xformer.training.data.corpora import needed_file
+
+    train = read_pairs(
+        needed_file(args.data, "train", "translation", "English, a tab, Spanish")
+    )
+    with plainly():
+        for line in study.record(record(StudyRuns, args), train, args.out):
+            print(line, flush=True)
+
+
+def needed(args: argparse.Namespace) -> None:
+    """Measure, for the four generations, how much of the gradient of each translated
+    word lies on the word that it translates, on pairs aligned by hand."""
+    from research.studies import needed as study
+
+    with plainly():
+        for line in study.record(args.checkpoints, args.out):
+            print(line, flush=True)
 
 
 def autoencoder(args: argparse.Namespace) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import plotly.graph_objects as go
 
 from xformer.figures.generation import COLOURS, DASHES, label
-from xformer.figures.labels import shown_all
+from xformer.figures.labels import paragraph, percent, shown_all
 from xformer.figures.layout import END, GREY, axis, layout, line, logarithmic
-from xformer.results import Reach
+from xformer.results import Reach, decimal
 from xformer.strings import ENGLISH, Language
 
+LOW = 170  # pixels between the axes of a plot that stands below the drawing
 NETWORKS = ("recurrence", "convolution", "dilated", "self_attention")
 
 
@@ -97,6 +98,80 @@ def payload(
     }
 
 
+def needed(
+    measured: Mapping[str, Sequence[Mapping[str, float]]], language: Language = ENGLISH
+) -> go.Figure:
+    """Plot, by the length of what is read, in how many words of a hundred the gradient
+    of the log-probability is largest at the word that is translated, a line a model,
+    and what it would be by chance."""
+    say = language.say
+    data = [
+        line(
+            [one["pieces"] for one in every],
+            [100 * one["first"] for one in every],
+            label(name, language),
+            COLOURS[name],
+            "%{text}" + END,
+            dash=DASHES[name],
+            text=[
+                say(
+                    "path_needed_hover",
+                    model=label(name, language),
+                    pieces=decimal(one["pieces"]),
+                    first=percent(one["first"]),
+                    share=percent(one["share"]),
+                    words=one["words"],
+                )
+                for one in every
+            ],
+        )
+        for name, every in measured.items()
+    ]
+    lengths = next(iter(measured.values()))
+    chance = line(
+        [one["pieces"] for one in lengths],
+        [100 * one["chance"] for one in lengths],
+        say("path_needed_chance"),
+        GREY,
+        f"%{{fullData.name}}: %{{y:.1f}} %{END}",
+        dash="dot",
+        mode="lines",
+        showlegend=False,
+    )
+    return go.Figure(
+        [*data, chance],
+        layout(
+            say("path_needed_plot"),
+            height=LOW,
+            x=axis(say("path_needed_pieces")),
+            y=axis(say("path_needed_share"), rangemode="tozero"),
+        ),
+    )
+
+
+def needed_said(
+    measured: Mapping[str, Sequence[Mapping[str, float]]], language: Language = ENGLISH
+) -> str:
+    """Say what `needed` shows, from the shortest to the longest; HTML."""
+    each = [
+        language.say(
+            "path_needed_each",
+            model=label(name, language),
+            short=percent(every[0]["first"]),
+            long=percent(every[-1]["first"]),
+        )
+        for name, every in measured.items()
+    ]
+    every = next(iter(measured.values()))
+    return paragraph(
+        language,
+        "path_needed_said",
+        short=f"{every[0]['pieces']:.0f}",
+        long=f"{every[-1]['pieces']:.0f}",
+        each="; ".join(each),
+    )
+
+
 def curves(
     found: Mapping[str, Any], distance: int, language: Language = ENGLISH
 ) -> go.Figure | None:
@@ -132,6 +207,7 @@ def curves(
             data,
             layout(
                 language.say("path_plot"),
+                height=LOW,
                 x=axis(language.say("path_axis_distance")),
                 shapes=[mark],
                 y=logarithmic(language.say("path_axis_left"), sum(known.values(), [])),

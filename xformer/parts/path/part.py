@@ -1,12 +1,16 @@
 """Part of the Training tab: the path between two words of the sentence, drawn by kind
 of layer, and measured."""
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures import generation as named
 from xformer.parts.path import draw as figures
+from xformer.pieces import WORD_START
 from xformer.results import MeasureReach, Message, Reach, Translation, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
@@ -18,6 +22,10 @@ from xformer.ui.layout import Layout
 
 ID = "path"
 OF_SENTENCE = True
+# By generation, of sentences alone and of some read as one: `research study needed`.
+NEEDED: dict[str, list[dict[str, float]]] = json.loads(
+    Path(__file__).with_name("needed.json").read_text(encoding="utf-8")
+)
 # text, pieces; by generation a Reach, a refusal, or None yet
 Measured = tuple[str, tuple[str, ...], dict[str, Any]]
 
@@ -34,7 +42,12 @@ def build(part: Layout) -> None:
         "path.js", '<div class="drawing"></div>', "path-between", frame="chart"
     )
     part["measured"] = gr.State()
-    part["curves"] = part.plot("path-curves")
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            part["curves"] = part.plot("path-curves")
+        with gr.Column(min_width=300):
+            part["needed"] = part.plot("path-needed")
+    gr.HTML(figures.needed_said(NEEDED, part.language), elem_classes="summary")
     gr.HTML(named.missing(part.page.models.names, part.language))
     # pieces, from 1
     ends = [
@@ -57,6 +70,7 @@ def build(part: Layout) -> None:
         ),
         **LATEST,
     )
+    part.opened.change(**part.listener(draw_needed, "needed", only_here=True), **QUIET)
     gr.on(
         [part["measured"].change, kernel.input, ends[0].change, ends[1].change],
         **part.listener(draw, "drawn", "curves"),
@@ -100,6 +114,11 @@ def measure(
         yield {"measured": (text, pieces, {**found})}
 
 
+def draw_needed(models: ModelPool, language: Language) -> dict[str, Any]:
+    """Draw what was measured of where the gradient of each translated word lies."""
+    return {"needed": figure(figures.needed(NEEDED, language))}
+
+
 def draw(
     models: ModelPool,
     language: Language,
@@ -120,10 +139,11 @@ def draw(
     last = int(path_to or 0) - 1
     if first == last or not all(0 <= place < len(pieces) for place in (first, last)):
         first = 0
-        last = max(
-            [i for i, piece in enumerate(pieces) if i and any(map(str.isalnum, piece))]
-            or [1]
-        )
+        lettered = [
+            i for i, piece in enumerate(pieces) if i and any(map(str.isalnum, piece))
+        ]
+        whole = [i for i in lettered if _is_word(pieces, i)]
+        last = max(whole or lettered or [1])
     return (
         {}
         if not measured
@@ -134,3 +154,10 @@ def draw(
             "curves": figure(figures.curves(found, abs(last - first), language)),
         }
     )
+
+
+def _is_word(pieces: Sequence[str], place: int) -> bool:
+    """Whether a piece is a whole word, not the beginning of one or what follows it."""
+    after = pieces[place + 1] if place + 1 < len(pieces) else WORD_START
+    ends = after[:1] == WORD_START or not any(map(str.isalnum, after))
+    return pieces[place][:1] == WORD_START and ends

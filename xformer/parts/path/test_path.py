@@ -12,13 +12,15 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian
 
+from research.studies import needed as study
+from xformer.explain import alignment
 from xformer.figures.generation import label
 from xformer.hub import checkpoint
 from xformer.model import Transformer, padding_mask
 from xformer.parts.path import draw as figures
 from xformer.parts.path import part
 from xformer.parts.path.ask import reach
-from xformer.pieces import EOS, PAD
+from xformer.pieces import BOS, EOS, PAD
 from xformer.results import GENERATIONS, MeasureReach, Reach, UserError
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
@@ -269,8 +271,9 @@ def test_models_are_measured_one_after_the_other_and_once_a_sentence(generations
     answer = drawn(generations, last)
     with generations.lease("gru") as service:
         pieces = service.split(TEXT)[0].pieces
-    letters = max(i for i, piece in enumerate(pieces) if piece.strip("▁.").isalnum())
-    assert answer["drawn"]["chosen"] == (0, letters) and len(
+    last = answer["drawn"]["chosen"][1]
+    assert pieces[last].strip("▁.").isalnum()
+    assert answer["drawn"]["chosen"] == (0, last) and len(
         answer["drawn"]["pieces"]
     ) == len(pieces)
     assert len(json.loads(answer["curves"]["figure"])["data"]) == 4
@@ -290,9 +293,10 @@ def test_models_are_measured_one_after_the_other_and_once_a_sentence(generations
 def test_two_pieces_are_chosen_or_the_first_and_the_last(generations, chosen, wanted):
     measured = (TEXT, ("▁The", "▁dog", "▁e", "ats", "."), {})
     answer = drawn(generations, measured, path_from=chosen[0], path_to=chosen[1])
-    assert answer["drawn"]["chosen"] == (wanted or (0, 3)) and answer["curves"] is None
+    # the last whole word: “eats” is cut
+    assert answer["drawn"]["chosen"] == (wanted or (0, 1)) and answer["curves"] is None
     assert all(
-        one["route"][0][1] == min(wanted or (0, 3))
+        one["route"][0][1] == min(wanted or (0, 1))
         for one in answer["drawn"]["networks"]
     )
 
@@ -331,3 +335,56 @@ def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(
             == "The model named gru is of another kind: gru-attention; give its folder another name."
         )
         assert all(isinstance(found[name], Reach) for name in GENERATIONS[1:])
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_what_was_measured_of_need_is_drawn_and_said_by_its_numbers(language):
+    drawn = figures.needed(part.NEEDED, language)
+    assert [one.name for one in drawn.data] == [
+        *(label(name, language) for name in GENERATIONS),
+        language.say("path_needed_chance"),
+    ]
+    gru, _, _, pre, chance = ([*one.y] for one in drawn.data)
+    # attention is where it is needed; a single state is not, and ever less
+    assert min(pre) > 2 * max(gru) and gru[-1] < gru[0]
+    assert [*drawn.data[0].x] == sorted(drawn.data[0].x) and chance[-1] < 3
+    said = figures.needed_said(part.NEEDED, language)
+    assert "60.3" in said and "66.6" in said
+
+
+def test_the_gradient_of_need_is_that_of_each_word_by_each_input(loaded):
+    """Beside differences: each number of an embedded piece moved a little, and the
+    whole model asked again."""
+    model = loaded.model.double().eval()
+    source, target, places = study.joined(alignment.read_gold()[:2], loaded.tokenizer)
+    assert max(places) < len(target) and max(map(max, places.values())) < len(source)
+    source, target = [*source[:5], EOS], target[:3]
+    found = study.gradients(model, source, target)
+    assert found.shape == (3, 6)
+    given = torch.tensor([[BOS, *target[:-1]]])
+    # a recurrent model scales what its table gives
+    scale = 1.0 if isinstance(model, Transformer) else model.config.d_model**0.5
+
+    def log_prob(number, step):
+        calls = []
+
+        def moved(_, __, embedded):
+            calls.append(1)
+            if len(calls) > 1:  # of the target
+                return embedded
+            embedded = embedded.clone()
+            embedded[0, 2, number] += step / scale
+            return embedded
+
+        handle = model.embedding.register_forward_hook(moved)
+        with torch.no_grad():
+            logits = model(torch.tensor([source]), given)[0]
+        handle.remove()
+        return float(logits.log_softmax(-1)[1, target[1]])
+
+    step = 1e-4
+    slopes = [
+        (log_prob(i, step) - log_prob(i, -step)) / (2 * step)
+        for i in range(model.config.d_model)
+    ]
+    assert float(found[1, 2]) == pytest.approx(math.hypot(*slopes), rel=1e-4)
