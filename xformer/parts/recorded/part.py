@@ -9,6 +9,7 @@ from xformer.explain import recorded as explain
 from xformer.figures import training as figures
 from xformer.figures.labels import paragraphs
 from xformer.figures.notice import notice
+from xformer.parts.recorded import draw as order
 from xformer.results import UserError, decimal
 from xformer.serve.protocol import StudyService
 from xformer.strings import Language
@@ -51,9 +52,13 @@ def build(part: Layout) -> None:
         )
     part["said"] = gr.HTML(elem_classes="summary recorded-said")
     part.status()
-    part.beside(
-        part.plot, {"picture": "recorded-runs", "depths": "recorded-depths"}, ""
-    )
+    with gr.Row():
+        with gr.Column(min_width=300):
+            part["picture"] = part.plot("recorded-runs")
+        with gr.Column(min_width=300):
+            part["depths"] = part.plot("recorded-depths")
+            part["deeper"] = part.plot("recorded-deeper")
+    part["read"] = gr.HTML(elem_classes="summary")
     part["table"] = gr.HTML(elem_classes="tables")
     gr.on(
         [part.opened.change, *part.changes()],
@@ -63,6 +68,8 @@ def build(part: Layout) -> None:
             "said",
             "picture",
             "depths",
+            "read",
+            "deeper",
             "table",
             problem="problem",
             only_here=True,
@@ -88,6 +95,8 @@ def draw(
         "said": "",
         "picture": None,
         "depths": None,
+        "read": "",
+        "deeper": None,
         "table": "",
         "problem": notice(missing, "warning"),
     }
@@ -117,11 +126,14 @@ def draw(
         said.append(
             f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}"
         )
+    by_order = question == "order"
     picture, depths = figures.recorded(found, question, chosen, language)
     return answer | {
         "said": paragraphs(said),
         "picture": figure(picture),
         "depths": figure(depths),
+        "read": order.order_read(found, order.DEEP, language) if by_order else "",
+        "deeper": figure(order.deeper(order.DEEP, language)) if by_order else None,
         "table": figures.recorded_table(found, question, chosen, language),
     }
 

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from xformer.explain import recorded as courses
+from xformer.parts.recorded import draw
 from xformer.parts.recorded import part as recorded
-from xformer.results import TrainingCourse
+from xformer.results import TrainingCourse, decimal
 from xformer.serve import study as serving
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
@@ -136,3 +137,26 @@ def test_a_broken_recording_is_one_sentence_and_the_rest_works(recorded_study):
         "The file runs.json of recorded runs is missing or broken" in answer["problem"]
     )
     assert recorded_study.gradients(1, 32, "pre")
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_both_orders_are_read_out_with_the_numbers_of_their_runs(language):
+    answer = Ask.always(Study(), language).answer(
+        recorded.draw, recorded_question="order", recorded_run=""
+    )
+    # the means of the file's three seeds, and of the gradients' growth
+    for number in ("4.5", "5.7", "0.2", "11.7"):
+        assert number in answer["read"]
+    grown = [
+        sum(one.growth for one in draw.DEEP if (one.norm, one.layers) == (norm, layers))
+        / 3
+        for norm, layers in (("post", 3), ("post", 6), ("pre", 6))
+    ]
+    assert grown[0] < 1.5 < 2 < grown[1] and grown[2] < 1
+    assert all(decimal(value, 2) in answer["read"] for value in grown)
+    drawn = json.loads(answer["deeper"]["figure"])["data"]
+    assert [len(one["x"]) for one in drawn] == [3, 3, 6, 6]
+    other = Ask.always(Study(), language).answer(
+        recorded.draw, recorded_question="rate", recorded_run=""
+    )
+    assert other["read"] == "" and other["deeper"] is None

@@ -1,0 +1,127 @@
+"""What recorded runs of both orders say, and how the gradient grows with depth before
+the first step."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+import plotly.graph_objects as go
+
+from xformer.explain.recorded import WHOLE
+from xformer.figures.labels import paragraph
+from xformer.figures.layout import BLUE, END, ORANGE, axis, layout, line, logarithmic
+from xformer.results import RunSettings, TrainingCourse, decimal
+from xformer.strings import ENGLISH, Language
+
+COLOURS = {"post": ORANGE, "pre": BLUE}
+Kinds = Mapping[RunSettings, Sequence[TrainingCourse]]
+
+
+@dataclass(frozen=True)
+class Deep:
+    """An untrained model's gradients on real sentences, from `research study depths`:
+    the norm of each layer's, encoder first."""
+
+    norm: str
+    layers: int  # of the encoder, and of the decoder
+    seed: int
+    norms: list[float]
+
+    @property
+    def decoder(self) -> list[float]:
+        """Of the decoder's layers, from the first to the last."""
+        return self.norms[self.layers :]
+
+    @property
+    def growth(self) -> float:
+        """How many times the first decoder layer's gradient the last one's is."""
+        return self.decoder[-1] / self.decoder[0]
+
+
+DEEP = [
+    Deep(**run)
+    for run in json.loads(
+        Path(__file__).with_name("depths.json").read_text(encoding="utf-8")
+    )["runs"]
+]
+
+
+def deeper(runs: Sequence[Deep], language: Language = ENGLISH) -> go.Figure:
+    """Plot the mean over seeds of the gradients of the decoder's layers, a line an
+    order and a depth."""
+    say = language.say
+    data = []
+    for norm, layers in dict.fromkeys((one.norm, one.layers) for one in runs):
+        some = [one for one in runs if (one.norm, one.layers) == (norm, layers)]
+        name = say(
+            "recorded_deep_name",
+            order=say(f"train_order_{norm}"),
+            layers=layers,
+        )
+        columns = [*zip(*(one.decoder for one in some), strict=True)]
+        data.append(
+            line(
+                [*range(1, layers + 1)],
+                [mean(column) for column in columns],
+                name,
+                COLOURS[norm],
+                f"%{{fullData.name}}, %{{text}}{END}",
+                dash="solid" if layers == max(one.layers for one in runs) else "dot",
+                text=[
+                    say(
+                        "recorded_deep_hover",
+                        layer=at,
+                        norm=decimal(mean(column), 3),
+                        least=decimal(min(column), 3),
+                        most=decimal(max(column), 3),
+                    )
+                    for at, column in enumerate(columns, 1)
+                ],
+            )
+        )
+    values = [value for one in runs for value in one.decoder]
+    return go.Figure(
+        data,
+        layout(
+            say("recorded_deep_plot"),
+            x=axis(say("recorded_deep_layer"), dtick=1),
+            y=logarithmic(say("live_norm"), values),
+        ),
+    )
+
+
+def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH) -> str:
+    """Say what the runs of both orders reached beside what a lecture reports, and what
+    the depth does to what a warm-up is for; HTML. Empty where a run is missing."""
+    reached = {
+        (kind.norm, bool(kind.warmup)): [
+            one.scores[-1][2] for one in runs if one.scores
+        ]
+        for kind, runs in found.items()
+    }
+    wanted = [(norm, warm) for norm in COLOURS for warm in (True, False)]
+    if not all(reached.get(one) for one in wanted):
+        return ""
+    bleu = {
+        f"{norm}_{'with' if warm else 'without'}": f"{mean(reached[norm, warm]):.1f}"
+        for norm, warm in wanted
+    }
+    grown = {
+        f"{norm}_{layers}": decimal(
+            mean(
+                one.growth for one in deep if (one.norm, one.layers) == (norm, layers)
+            ),
+            2,
+        )
+        for norm, layers in dict.fromkeys((one.norm, one.layers) for one in deep)
+    }
+    seeds = len({one.seed for one in deep})
+    return paragraph(
+        language,
+        "recorded_order_read",
+        seeds=min(map(len, reached.values())),
+        steps=WHOLE.steps,
+        **bleu,
+    ) + paragraph(language, "recorded_deep_read", seeds=seeds, **grown)
