@@ -12,7 +12,7 @@ from xformer.figures.layout import END, GREY, axis, layout, line, logarithmic
 from xformer.results import Reach, decimal
 from xformer.strings import ENGLISH, Language
 
-LOW = 170  # pixels between the axes of a plot that stands below the drawing
+LOW = 140  # pixels between the axes of a plot that stands below the drawing
 NETWORKS = ("recurrence", "convolution", "dilated", "self_attention")
 
 
