@@ -71,11 +71,12 @@ def test_the_address_of_each_place_is_one_that_the_page_reads(running, page):
 
 
 def test_each_part_begins_with_its_question_and_can_be_opened_by_the_fragment(page):
-    """But for what this page has no model for: a classifier that was measured, and the
-    translate tab's own line."""
+    """But for what this page has no model for: a classifier that was measured, the two
+    recurrent generations, and the translate tab's own line."""
     lacking = {
         "translate",
         "reader",
+        "seq2seq",
         *(one.key for one in all_places()["sentiment"] if one.folded),
         *(one.key for one in sections().values() if "review_part" in one.address),
     }

@@ -22,11 +22,11 @@ PLACES = re.compile(r"\{(\w+)\}")
 # machine the sentence would be false.
 LITERAL = {
     "a year, a name or a number in a paper": """
-        arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text
+        arch_names_d2l arch_seq2seq arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text
         force_smoothing_info gen_column_work
         gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm gen_trained_text
         layers_caution learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table
-        recorded_look_order rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
+        recorded_look_order shares_gap_text rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
         train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with why_sides_note why_way_0_said
         why_way_1_said""",
     "part of a formula or a definition": """
@@ -40,17 +40,17 @@ LITERAL = {
         store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
         weigh_text_queries weigh_text_zeroed
         lesson_said_brevity lesson_said_column_sum lesson_said_kernel lesson_said_leaked lesson_said_repeats
-        lesson_said_sum_after lesson_said_units_on""",
+        lesson_said_sum_after lesson_said_units_on first_text_mutual pos_joined_layer shares_chance""",
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted autoencoder_code beam_info energy_error_count error_beam
         error_slide error_smoothing error_step error_tree_sampling first_error_head first_error_padding
         first_power_info kernel_error_count layers_none
         film_long legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k
-        mean_axes pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text
+        lm_window mean_axes pos_error_shift pos_neighbours pos_plot_table rest_after_layer sampling_text shares_text
         sizes_decoder_layers
         store_error_count store_records_info temperature_info top_k_info train_layer vocab_after_0
         vocab_layer weigh_error_beta weigh_power_info""",
-    "an example": "address_lock error_head error_lock calibration_text form_none",
+    "an example": "pos_joined_first pos_text_joined address_lock error_head error_lock calibration_text form_none",
     "a constant of the code, see below": """
         first_text_split first_variance live_text train_error_seed train_error_shape""",
 }

@@ -33,7 +33,9 @@ SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}
 LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
 # Of runs on a GPU that were not kept either: target pieces a second of the GRU and of
 # pre-norm (research/LOG.md, 2026-11-26).
-ON_GPU = {"gpu": "NVIDIA H200", "gpu_before": 74_000, "gpu_after": 165_000}
+GPU = "NVIDIA H200"
+GPU_BEFORE = 74_000
+GPU_AFTER = 165_000
 WARM = 3  # timed translations of the sentence, after one to warm up
 
 
@@ -149,7 +151,7 @@ def _speed(one: Generation) -> int:
     """The target pieces that a training learned from in a second, the median over its
     history, in tens; 0 if it is unknown."""
     per_second = one.history.per_second if one.history else ()
-    return round(median(per_second), -1) if per_second else 0
+    return 10 * round(median(per_second) / 10) if per_second else 0
 
 
 def gains(found: Sequence[Generation], language: Language = ENGLISH) -> str:
@@ -166,8 +168,10 @@ def gains(found: Sequence[Generation], language: Language = ENGLISH) -> str:
         before=before,
         after=after,
         times=f"{after / before:.2f}",
-        gpu_times=f"{ON_GPU['gpu_after'] / ON_GPU['gpu_before']:.1f}",
-        **ON_GPU,
+        gpu=GPU,
+        gpu_before=GPU_BEFORE,
+        gpu_after=GPU_AFTER,
+        gpu_times=f"{GPU_AFTER / GPU_BEFORE:.1f}",
     )
 
 

@@ -85,7 +85,11 @@ def deeper(runs: Sequence[Deep], language: Language = ENGLISH) -> go.Figure:
     return go.Figure(
         data,
         layout(
-            say("recorded_deep_plot"),
+            say(
+                "recorded_deep_plot",
+                shallow=min(one.layers for one in runs),
+                deep=max(one.layers for one in runs),
+            ),
             x=axis(say("recorded_deep_layer"), dtick=1),
             y=logarithmic(say("live_norm"), values),
         ),
@@ -108,8 +112,10 @@ def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH)
         f"{norm}_{'with' if warm else 'without'}": f"{mean(reached[norm, warm]):.1f}"
         for norm, warm in wanted
     }
+    shallow, deepest = (pick(one.layers for one in deep) for pick in (min, max))
+    depths = {shallow: "shallow", deepest: "deep"}
     grown = {
-        f"{norm}_{layers}": decimal(
+        f"{norm}_{depths[layers]}": decimal(
             mean(
                 one.growth for one in deep if (one.norm, one.layers) == (norm, layers)
             ),
@@ -124,4 +130,11 @@ def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH)
         seeds=min(map(len, reached.values())),
         steps=WHOLE.steps,
         **bleu,
-    ) + paragraph(language, "recorded_deep_read", seeds=seeds, **grown)
+    ) + paragraph(
+        language,
+        "recorded_deep_read",
+        seeds=seeds,
+        shallow=shallow,
+        deep=deepest,
+        **grown,
+    )
