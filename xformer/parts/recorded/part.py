@@ -57,8 +57,8 @@ def build(part: Layout) -> None:
             part["picture"] = part.plot("recorded-runs")
         with gr.Column(min_width=300):
             part["depths"] = part.plot("recorded-depths")
+            part["read"] = gr.HTML(elem_classes="summary")
             part["deeper"] = part.plot("recorded-deeper")
-    part["read"] = gr.HTML(elem_classes="summary")
     part["table"] = gr.HTML(elem_classes="tables")
     gr.on(
         [part.opened.change, *part.changes()],
