@@ -24,6 +24,7 @@ RIVALS = {
     "load": (),
     "opening": (),
     "finger": (),
+    "shifts": (),
     "pictures": ("bertviz",),
     "soak": (),
 }
@@ -37,6 +38,7 @@ def chosen(only: str | None) -> list[str]:
         "pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
         "opening": "" if pictures.CHROMIUM else "chromium",
         "finger": "" if pictures.CHROMIUM else "chromium",
+        "shifts": "" if pictures.CHROMIUM else "chromium",
     }
     for name, packages in lacking.items():
         if name in names and packages:
@@ -148,10 +150,11 @@ def main() -> int:
         rounds, people = (2, 3) if options.quick else (5, opening.PEOPLE)
         print(opening.run(options.checkpoint, rounds, people), "\n", flush=True)
     if "finger" in names:
-        rounds, widths = (
-            (3, finger.WIDTHS[:1]) if options.quick else (15, finger.WIDTHS)
-        )
-        print(finger.run(options.checkpoint, rounds, widths), "\n", flush=True)
+        rounds = 3 if options.quick else 10
+        print(finger.run(options.checkpoint, rounds), "\n", flush=True)
+    if "shifts" in names:
+        widths = finger.WIDTHS[:1] if options.quick else finger.WIDTHS
+        print(finger.run_shifts(options.checkpoint, widths), "\n", flush=True)
     if "pictures" in names:
         rounds, lengths = (
             (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)

@@ -27,8 +27,9 @@ const looking = setInterval(() => {  // which `idle` of the tests does not wait 
 // The sliders that are seen, by their names: without what is said of them.
 const nameOfSlider = one => one.closest('.transport') ? one.ariaLabel :
   one.closest('.block').querySelector('label, span').innerText.trim().split('\n')[0];
-const slidersSeen = () => [...document.querySelectorAll('[role=tabpanel] input[type=range]')].filter(one =>
-  one.checkVisibility({visibilityProperty: true}));
+const slidersSeen = () => [...document.querySelectorAll(':is([role=tabpanel], body:not(:has([role=tabpanel]))) ' +
+  'input[type=range]')].filter(one => one.checkVisibility({visibilityProperty: true}));
+const fieldOf = () => first('.bar textarea') ?? first('textarea, input[type=text]');
 window.sliders = () => slidersSeen().map(nameOfSlider);
 
 const write = (field, value) => {
@@ -49,11 +50,11 @@ const acts = {
     const places = JSON.parse(canvas.dataset.places), [, x, y] = places[(7 * turn + 3) % places.length];
     canvas.dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: box.left + x, clientY: box.top + y}));
   },
-  enter: () => first('.bar textarea').dispatchEvent(
+  enter: () => fieldOf().dispatchEvent(
     new KeyboardEvent('keypress', {key: 'Enter', bubbles: true, cancelable: true})),
 };
 
-window.type = text => write(first('.bar textarea'), text);
+window.type = text => write(fieldOf(), text);
 window.toSight = number => slidersSeen()[number].scrollIntoView({block: 'start'});
 
 // Does something and notes when a picture that is seen was drawn last: the second animation frame after that. what: of

@@ -1,27 +1,36 @@
-"""How the page feels under the finger, in Chromium: what is pushed aside while it opens
-and is used, and how soon a picture follows a slider, a head, and Enter.
+"""How the page feels under the finger, in Chromium: how soon a picture follows a
+slider, a head, and Enter, beside an empty page of Gradio; and what is pushed aside
+while the page opens and is used.
 
-A layout shift is what browsers count (the part of the window that moves, times how
-far): by a link all of it; by a click on a tab or a part all of it too; by a click on
-what is folded only what comes later than half a second, as what stands below makes
-room. The clock of an act starts when a script in the page does it, and stops in the
-second animation frame after the last change of a picture that is seen.
+The clock of an act starts when a script in the page does it, and stops in the second
+animation frame after the last change of a picture that is seen. The empty page has a
+text box, a slider, and a line of HTML that shows what they hold: what Gradio itself
+takes. A layout shift is what browsers count (the part of the window that moves, times
+how far): by a link all of it; by a click on a tab or a part all of it too; by a click
+on what is folded only what comes later than half a second, as what stands below makes
+room.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
-from collections.abc import Iterator
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.harness import median, table
 from benchmarks.opening import spent
-from benchmarks.pictures import page_of
+from benchmarks.pictures import page_of, running
 from tests.browser.acts import idle, watch
 from tests.chromium import CHROMIUM, FLAGS, counting
 from xformer.ui.places import Place, places
@@ -32,6 +41,16 @@ PATIENCE = 120  # seconds for a page to come to rest
 SCRIPT = Path(__file__).with_suffix(".js")
 PICTURES = ".block.framed"
 SENTENCES = Path(__file__).with_name("sentences.txt")
+REST = 200  # milliseconds that an empty page is left to itself after an act
+EMPTY = """import gradio as gr
+with gr.Blocks(analytics_enabled=False) as demo:
+    text = gr.Textbox()
+    number = gr.Slider(1, 100, step=1)
+    shown = gr.HTML(elem_classes="answer")
+    text.submit(lambda text: text, text, shown)
+    number.input(lambda number: str(number), number, shown)
+demo.launch()
+"""
 
 
 def address(tab: str, place: Place) -> str:
@@ -47,8 +66,8 @@ def all_places() -> Iterator[tuple[str, Place]]:
             yield tab, place
 
 
-def opened(browser: Browser, width: int, where: str) -> Page:
-    """A page of its own that has come to rest."""
+def visited(browser: Browser, width: int, where: str) -> Page:
+    """A page of its own on its way to an address."""
     # still: or the clock would stop when cells have become others, 200 ms later
     size: Any = {"width": width, "height": HEIGHT}
     context = counting(browser.new_context(viewport=size, reduced_motion="reduce"))
@@ -57,8 +76,45 @@ def opened(browser: Browser, width: int, where: str) -> Page:
     page.set_default_timeout(1000 * PATIENCE)
     watch(page)
     page.goto(where)
+    return page
+
+
+def opened(browser: Browser, width: int, where: str) -> Page:
+    """A page of its own that has come to rest."""
+    page = visited(browser, width, where)
     idle(page)
     return page
+
+
+def rested(page: Page) -> None:
+    """Wait for the answer of an empty page of Gradio."""
+    page.wait_for_function("window.took !== null")
+    page.wait_for_timeout(REST)
+
+
+def with_sliders(ours: str) -> Iterator[tuple[str, Place]]:
+    """The parts where sliders may be: all that are not folded, each address once, and
+    of those that are folded the ones that hold one."""
+    with urlopen(f"{ours}/config") as reply:
+        config = json.load(reply)
+    components = {one["id"]: one for one in config["components"]}
+    holding = set[str]()
+
+    def look(node: dict[str, Any], within: tuple[str, ...]) -> None:
+        one = components.get(node["id"], {"type": "", "props": {}})
+        names = " ".join(one["props"].get("elem_classes") or []).split()
+        if one["type"] == "slider":
+            holding.update(within)
+        for child in node.get("children", ()):
+            look(child, (*within, *names))
+
+    look(config["layout"], ())
+    known = set[str]()
+    for tab, place in all_places():
+        where = address(tab, place)
+        if where not in known and (not place.folded or f"at-{place.key}" in holding):
+            known.add(where)
+            yield tab, place
 
 
 def shifted(page: Page, recent: bool = True) -> float:
@@ -115,82 +171,133 @@ def by_click(browser: Browser, ours: str, width: int) -> Iterator[tuple[str, flo
 
 
 class Clock:
-    """What acts took: milliseconds until the picture, of processors, and shifts, by
-    their names."""
+    """What acts took: milliseconds until the picture, of the renderer's processor and
+    the server's, and shifts, by their names."""
 
-    def __init__(self, browser: Browser, server: int) -> None:
+    def __init__(self, browser: Browser) -> None:
         self.browser = browser
-        self.server = server
-        self.found: dict[str, list[tuple[float, float, float]]] = {}
+        self.found: dict[str, list[tuple[float, ...]]] = {}
 
-    def used(self) -> float:
-        """Seconds of processors that the renderers and the server have taken."""
+    def drawn(self) -> float:
+        """Seconds of processors that the renderers have taken."""
         session = self.browser.new_browser_cdp_session()
         processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
         session.detach()
-        drawn = sum(one["cpuTime"] for one in processes if one["type"] == "renderer")
-        return drawn + spent(self.server)
+        return sum(one["cpuTime"] for one in processes if one["type"] == "renderer")
 
-    def time(self, page: Page, name: str, *act: Any) -> None:
+    def time(
+        self,
+        page: Page,
+        server: int,
+        name: str,
+        *act: Any,
+        rest: Callable[[Page], None] = idle,
+    ) -> None:
         """Do something, and note what it took; nothing where no picture changes."""
         shifted(page)
-        before = self.used()
+        drawn = self.drawn()
+        served = spent(server)
         page.evaluate("given => act(given)", [*act])
-        idle(page)
+        rest(page)
         took = page.evaluate("window.took")
         if took is not None:
-            cost = 1000 * (self.used() - before)
-            self.found.setdefault(name, []).append((took, cost, shifted(page)))
+            costs = (1000 * (self.drawn() - drawn), 1000 * (spent(server) - served))
+            found = self.found.setdefault(name, [])
+            found.append((took, *costs, shifted(page)))
 
     def rows(self) -> list[list[str]]:
         """By the name of an act, the median and 90th percentile, processors, and the
         largest shift."""
         rows = []
         for name, every in self.found.items():
-            times = sorted(took for took, *_ in every[1:])  # the first warms up
-            if len(times) < 2:
+            if len(every) < 3:  # the first warms up
                 continue
+            times, drawn, served, shifts = zip(*every[1:], strict=True)
             ninth = statistics.quantiles(times, n=10, method="inclusive")[8]
-            cost = median([one for _, one, _ in every[1:]])
-            most = max(shift for *_, shift in every[1:])
-            numbers = f"{median(times):,.0f}", f"{ninth:,.0f}", f"{cost:,.0f}"
-            rows.append([name, *numbers, f"{most:.3f}"])
+            numbers = (median(times), ninth, median(drawn), median(served))
+            shift = f"{max(shifts):.3f}"
+            rows.append([name, *(f"{one:,.0f}" for one in numbers), shift])
         return rows
 
 
-def use(browser: Browser, ours: str, server: int, rounds: int) -> list[list[str]]:
-    """What sliders, heads and Enter take."""
-    clock = Clock(browser, server)
+def use_empty(clock: Clock, where: str, server: int, rounds: int) -> None:
+    """What Enter and a slider take in an empty page of Gradio."""
+    page = visited(clock.browser, WIDTHS[0], where)
+    page.wait_for_selector("textarea, input[type=text]")
+    for turn in range(rounds + 1):
+        page.evaluate("text => type(text)", f"A sentence, number {turn}.")
+        act = ("enter", ".block.answer")
+        clock.time(page, server, "empty page: Enter", *act, rest=rested)
+    for turn in range(rounds + 1):
+        act = ("slider", ".block.answer", turn, 0)
+        clock.time(page, server, "empty page: slider", *act, rest=rested)
+    page.context.close()
+
+
+def use(clock: Clock, ours: str, server: int, rounds: int) -> None:
+    """What sliders, heads and Enter take in this page."""
     lines = SENTENCES.read_text(encoding="utf-8").splitlines()
-    page = opened(browser, WIDTHS[0], ours)
+    page = opened(clock.browser, WIDTHS[0], ours)
     for turn in range(rounds + 1):
         page.evaluate("text => type(text)", lines[turn % len(lines)])
-        clock.time(page, "Enter to translation", "enter", ".block.spanish")
+        clock.time(page, server, "Enter to translation", "enter", ".block.spanish")
     page.context.close()
-    page = opened(browser, WIDTHS[0], f"{ours}/?tab=attention")
+    page = opened(clock.browser, WIDTHS[0], f"{ours}/?tab=attention")
     for turn in range(rounds + 1):
-        clock.time(page, "head to picture", "head", ".block.view", turn)
+        clock.time(page, server, "head to picture", "head", ".block.view", turn)
     page.context.close()
     known = set[str]()
-    for tab, place in all_places():
-        page = opened(browser, WIDTHS[0], f"{ours}/{address(tab, place)}")
+    for tab, place in with_sliders(ours):
+        page = opened(clock.browser, WIDTHS[0], f"{ours}/{address(tab, place)}")
         for number, label in enumerate(page.evaluate("sliders()")):
             if (name := f"slider: {label}") in known:
                 continue
             known.add(name)
             page.evaluate("number => toSight(number)", number)
             for turn in range(rounds + 1):
-                clock.time(page, name, "slider", PICTURES, turn, number)
+                clock.time(page, server, name, "slider", PICTURES, turn, number)
         page.context.close()
-    return clock.rows()
 
 
-def run(folder: Path, rounds: int, widths: tuple[int, ...] = WIDTHS) -> str:
-    """Markdown: what acts took; then layout shifts by journey."""
+HEAD = [
+    "",
+    "median, ms",
+    "90 %, ms",
+    "renderer, processor ms",
+    "server, processor ms",
+    "largest shift",
+]
+
+
+def run(folder: Path, rounds: int) -> str:
+    """Markdown: what acts took, beside an empty page."""
     load = os.getloadavg()[0]
-    with page_of(folder) as (ours, server), sync_playwright() as p:
+    began = time.monotonic()
+    with ExitStack() as stack:
+        empty = Path(stack.enter_context(tempfile.TemporaryDirectory()), "empty.py")
+        empty.write_text(EMPTY)
+        plain = stack.enter_context(running([sys.executable, str(empty)]))
+        ours = stack.enter_context(page_of(folder))
+        p = stack.enter_context(sync_playwright())
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        rows = use(browser, ours, server, rounds)
+        clock = Clock(browser)
+        use_empty(clock, *plain, rounds)
+        use(clock, *ours, rounds)
+        version = browser.version
+        browser.close()
+    return (
+        f"Headless Chromium {version}, {rounds} of each in {time.monotonic() - began:.0f} s; load of the machine "
+        f"{load:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end. Wanted at the 90th percentile: 200 ms from "
+        "Enter, 60 from a head, 100 from a slider. Waited for is the last change that is seen: of the translation, of "
+        f"the head's map, of any picture.\n\n{table(HEAD, clock.rows())}"
+    )
+
+
+def run_shifts(folder: Path, widths: tuple[int, ...] = WIDTHS) -> str:
+    """Markdown: layout shifts by journey."""
+    load = os.getloadavg()[0]
+    with page_of(folder) as (ours, _), sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         shifts: dict[str, list[str]] = {}
         slowest = 0.0
         for width in widths:
@@ -204,11 +311,9 @@ def run(folder: Path, rounds: int, widths: tuple[int, ...] = WIDTHS) -> str:
                 shifts.setdefault(name, []).extend(cells)
         version = browser.version
         browser.close()
-    head = ["", "median, ms", "90 %, ms", "processors, ms", "largest shift"]
     ways = [f"{how}, {width}" for width in widths for how in ("by link", "by click")]
     return (
-        f"Headless Chromium {version}, {rounds} of each; load of the machine {load:.1f} at the "
-        f"beginning, {os.getloadavg()[0]:.1f} at the end.\n\n{table(head, rows)}\n\n"
-        f"Layout shift by journey; a frame stands at most {slowest:.0f} ms after the first paint:\n\n"
+        f"Layout shift by journey, headless Chromium {version}; load of the machine {load:.1f} at the beginning, "
+        f"{os.getloadavg()[0]:.1f} at the end; a frame stands at most {slowest:.0f} ms after the first paint:\n\n"
         f"{table(['', *ways], [[name, *cells] for name, cells in shifts.items()])}"
     )

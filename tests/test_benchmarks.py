@@ -8,12 +8,15 @@ from benchmarks import __main__ as benchmarks
 from benchmarks import harness
 
 # of which the soak is none: `make night` runs it
-ALL = ["translation", "load", "opening", "finger", "pictures"]
+ALL = ["translation", "load", "opening", "finger", "shifts", "pictures"]
 
 
 @pytest.mark.parametrize(
     ("missing", "left_out"),
-    [("chromium", ["pictures", "opening", "finger"]), ("npm", ["pictures"])],
+    [
+        ("chromium", ["pictures", "opening", "finger", "shifts"]),
+        ("npm", ["pictures"]),
+    ],
 )
 def test_only_what_needs_a_program_is_left_out_where_there_is_none(
     monkeypatch, capsys, missing, left_out
