@@ -147,6 +147,28 @@ def test_what_is_not_in_sight_is_not_drawn_nor_asked_for(declared):
     )
 
 
+def test_a_fold_of_several_sections_tells_once_that_it_opens(declared):
+    def declare(pictures, controls):
+        fold = gr.Accordion("Two sections", open=False)
+        for name in ("first", "second"):
+            pictures.opens(f"{name}_open", fold)
+            pictures.add(name, gr.HTML(), lambda number: number, seen=f"{name}_open")
+
+    pictures, draw, _ = declared(declare)
+    (fold,) = pictures.opening
+    told = [one.targets for one in draw.page.demo.fns.values() if fold._id in _ids(one)]
+    assert [event for ((_, event),) in told] == ["expand", "collapse"]
+    assert draw(first_open=True, second_open=True).keys() == {
+        "problem",
+        "first",
+        "second",
+    }
+
+
+def _ids(listener):
+    return [id for id, _ in listener.targets]
+
+
 def test_a_fact_that_fails_is_asked_and_said_once_and_all_else_is_drawn(declared):
     def declare(pictures, controls):
         two(pictures, controls)

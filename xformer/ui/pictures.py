@@ -111,6 +111,7 @@ class Pictures:
         self.following: Function = lambda: {}
         self.followed: tuple[str, ...] = ()  # keys of controls
         self.flags: dict[str, gr.State] = {}
+        self.opening: dict[gr.Accordion, gr.State] = {}
         self.taken: dict[Function, list[str]] = {}
         self.in_place = False  # whether a problem is said where a picture stands
         page.pictures[name] = self
@@ -123,11 +124,13 @@ class Pictures:
 
     def opens(self, name: str, part: gr.Accordion) -> None:
         """Name an input that tells whether a part is open."""
-        # By a trip to the server: an address that opens the part has then set the
-        # controls in it too.
-        flag = self.flags[name] = self.input(name, gr.State(False))
-        part.expand(lambda: True, None, flag, **QUIET)
-        part.collapse(lambda: False, None, flag, **QUIET)
+        if part not in self.opening:
+            # By a trip to the server: an address that opens the part has then set the
+            # controls in it too.
+            flag = self.opening[part] = gr.State(False)
+            part.expand(lambda: True, None, flag, **QUIET)
+            part.collapse(lambda: False, None, flag, **QUIET)
+        self.flags[name] = self.input(name, self.opening[part])
 
     def fact(self, name: str, make: Function) -> None:
         """Declare what is made once an input. make: may take `before`, the inputs it
@@ -206,7 +209,10 @@ class Pictures:
                 name for name in self._base(self._functions(late)) if name not in known
             ]
             known |= {*names}
-            changes = [self.flags[name].change for name in names if name in self.flags]
+            flags = dict.fromkeys(
+                self.flags[name] for name in names if name in self.flags
+            )
+            changes = [flag.change for flag in flags]
             changes += [
                 getattr(
                     self.controls[name].component,
