@@ -128,7 +128,7 @@ export function attend(client, dispatch, dependencies) {
       end(asked);
       noteAnswered(id);
     };
-    begin(asked, listener.api_name || String(id), listener.outputs);
+    begin(asked, listener.api_name || String(id), listener.outputs, id);
     answers.next = async () => {
       const step = await next().catch(error => {
         done();

@@ -74,6 +74,10 @@ CLICK = """(button, selectors) => new Promise(done => {
     look();
 })"""
 
+# What is framed or greyed, though nothing is asked for any more.
+WAITING = """() => [...document.querySelectorAll('[data-waits]')].filter(one => one.checkVisibility())
+    .map(one => `${one.dataset.waits}: ${one.className}`)"""
+
 # Where a picture begins at the latest, in pixels.
 FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
     .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
@@ -225,6 +229,7 @@ class Walk:
         self.note(place, f"is higher than {tallest}", high > tallest and high)
         if self.page.evaluate(UNFOLD):
             idle(self.page)
+        self.note(place, "waits at rest", self.page.evaluate(WAITING))
         for kind, found in self.page.evaluate(
             f"({FORM.rstrip().rstrip(';')})()"
         ).items():

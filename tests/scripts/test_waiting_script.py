@@ -179,3 +179,125 @@ def test_the_tests_wait_for_what_the_page_waits_for(waiting):
     assert one.page.evaluate("[...pageState.waiting.requests.values()]") == ["asked"]
     one.end()
     assert one.page.evaluate("pageState.waiting.requests.size") == 0
+
+
+# Listeners of a page: one that sets a state, 50, and one that draws when it is set.
+SETS = {"id": 8, "targets": [[40, "expand"]], "outputs": [50], "trigger_after": None}
+DRAWS = {"id": 7, "targets": [[50, "change"]], "trigger_after": None}
+
+
+def knowing(one):
+    """Tell waiting.js of a page with these listeners."""
+    dependencies = [SETS, {**DRAWS, "outputs": [one.id]}]
+    own = {"id": one.id, "type": "html", "props": {"label": NAME}}
+    listeners = [{**listener, "backend_fn": True} for listener in dependencies]
+    one.tell("follow", {"components": [own], "dependencies": listeners})
+
+
+def test_what_comes_by_itself_has_its_frame_before_it_is_asked_for(waiting):
+    one = waiting("rows")
+    knowing(one)
+    assert one.waits == "frame" and "gradient" in one.frame
+    one.ask()
+    one.end()  # nothing is to be shown
+    assert one.waits is None and one.frame == "none"
+
+
+def test_the_frame_of_what_nobody_asks_for_goes_away(waiting):
+    one = waiting("rows")
+    knowing(one)
+    assert one.waits == "frame"
+    one.until("!block.dataset.waits")
+
+
+def test_a_picture_is_greyed_from_the_first_request_that_leads_to_it(waiting):
+    one = waiting("map")
+    knowing(one)
+    one.ask()
+    one.answer("first")
+    one.end()
+    one.tell("begin", 2, "sets", [50], 8)
+    one.until("block.dataset.waits === 'old'")
+    greyed = one.page.evaluate(
+        """async ([path, block, id]) => {
+            const {begin, end} = await import(path), seen = [];
+            end(2);
+            seen.push(block.dataset.waits);
+            await new Promise(requestAnimationFrame);
+            begin(3, 'draws', [id], 7);
+            seen.push(block.dataset.waits);
+            return seen;
+        }""",
+        [address("waiting.js"), one.handle, one.id],
+    )
+    assert greyed == ["old", "old"]
+    one.answer("second", 3)
+    one.end(3)
+    assert one.waits is None
+
+
+def test_a_picture_is_not_greyed_for_long_by_a_request_that_led_to_nothing(waiting):
+    one = waiting("map")
+    knowing(one)
+    one.ask()
+    one.answer("first")
+    one.end()
+    one.tell("begin", 2, "sets", [50], 8)
+    one.until("block.dataset.waits === 'old'")
+    one.end(2)
+    one.until("!block.dataset.waits")
+
+
+def test_pictures_of_all_parts_are_greyed_from_enter_and_framed_from_a_click_on(
+    bench, made
+):
+    """All that depends on the sentence, and on a fold that opens."""
+    bench.open()
+    config = made.demo.get_config_file()
+    keys = ("id", "targets", "outputs", "trigger_after", "backend_fn")
+    known = {
+        "components": [
+            {
+                **{key: one[key] for key in ("id", "type")},
+                "props": {"visible": one["props"].get("visible", True)},
+            }
+            for one in config["components"]
+        ],
+        "dependencies": [
+            {key: one[key] for key in keys} for one in config["dependencies"]
+        ],
+    }
+    leads = bench.page.evaluate(
+        """async ([path, known]) => {
+            const {follow, leadsTo} = await import(path);
+            follow(known);
+            return known.dependencies.map(({id, targets}) => [targets, [...leadsTo(id)]]);
+        }""",
+        [address("waiting.js"), known],
+    )
+
+    def led(component, event):
+        """What is drawn after an event."""
+        target = [component._id, event]
+        return {id for targets, ids in leads if target in targets for id in ids}
+
+    entered = led(made.sentence, "submit")
+    asked = 0
+    lacking = []
+    for pictures in made.pictures.values():
+        folds = {flag: fold for fold, flag in pictures.opening.items()}
+        for name, one in pictures.pictures.items():
+            if "framed" not in (one.component.elem_classes or []):
+                continue
+            wants = pictures._base([one.draw, one.seen])
+            asked += 1
+            if {"trace", "translation"} & {*wants} and one.component._id not in entered:
+                lacking.append((name, "Enter"))
+            lacking += [
+                (name, wanted)
+                for wanted in wants
+                if wanted in pictures.flags
+                and one.component._id
+                not in led(folds[pictures.flags[wanted]], "expand")
+            ]
+    assert asked > 50 and not lacking
