@@ -87,6 +87,23 @@ class PretrainingRuns:
 
 
 @dataclass(frozen=True)
+class UnmaskedRuns:
+    """Options of the runs of `research.studies.unmasked`."""
+
+    out: Path = required(
+        "folder of the runs; those that are there are left as they are"
+    )
+    pairs: int = option(2_000, "pairs to learn from", least=1)
+    steps: int = option(1_600, "steps of each run", least=1)
+    rows: int = option(50, "pairs of a batch", least=1)
+    d_model: int = option(
+        32, "a multiple of 4; a head has a quarter", least=4, most=MOST_WIDTH
+    )
+    seeds: int = option(3, "runs of each kind", least=1, most=9)
+    peak: float = option(1e-3, "highest learning rate", above=0)
+
+
+@dataclass(frozen=True)
 class AutoencoderRun:
     """Options of `research.studies.autoencoder`."""
 

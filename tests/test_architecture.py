@@ -20,6 +20,7 @@ TEXTBOOK = {
     "recurrent",
     "classifier",
     "autoencoder",
+    "whole_sentence",
     "fast",
     "search",
     "translator",
@@ -64,6 +65,7 @@ BELOW = {
     "translator": {"fast", "model", "recurrent", "search", "pieces", "results"},
     "classifier": {"model", "pieces", "results"},
     "autoencoder": {"model", "pieces"},
+    "whole_sentence": set(),
     "recurrent": {"model", "pieces", "results"},
     "model": {"pieces"},
     "fast": {"model", "recurrent", "pieces"},
@@ -372,6 +374,7 @@ def test_only_passes_of_a_model_need_tensors_to_explain():
             "passes",
             "stream",
             "weighing",
+            "whole_sentences",
         )
     }
     assert not loading(

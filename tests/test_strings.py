@@ -27,8 +27,8 @@ LITERAL = {
         gen_costs_text first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm gen_trained_text
         layers_caution learned_note lecture_note occlusion_text path_look pos_power_info pos_text_table
         recorded_look_order shares_gap_text rule_rollout rule_rollout_cross rule_weigh sink_meter sizes_vocabularies
-        train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with why_sides_note why_way_0_said
-        why_way_1_said""",
+        train_beginning_text unmasked_layers unmasked_time unmasked_words vocab_splits_text weigh_before weigh_total
+        weigh_with why_sides_note why_way_0_said why_way_1_said""",
     "part of a formula or a definition": """
         attention_note attention_note_empty bleu_brevity bleu_no_match bleu_lab_brevity bleu_short bleu_why_notes
         bleu_why_paper bleu_why_sacre bleu_zero bugs_sign_after bugs_sign_queries effect_text first_axis_slope

@@ -11,6 +11,7 @@ from research.options import (
     GenerationRuns,
     PretrainingRuns,
     StudyRuns,
+    UnmaskedRuns,
 )
 from xformer.commands.arguments import (
     Within,
@@ -118,6 +119,16 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     )
     _add_threads(q)
     add_options(q, AutoencoderRun)
+    q = add_part(
+        kinds,
+        unmasked,
+        "a lecture's translator made small, without masks and with them",
+    )
+    q.add_argument(
+        "--data", required=True, type=Path, help="folder with train.tsv[.xz]"
+    )
+    _add_threads(q)
+    add_options(q, UnmaskedRuns)
 
 
 def _add_threads(parser: argparse.ArgumentParser) -> None:
@@ -243,6 +254,26 @@ def autoencoder(args: argparse.Namespace) -> None:
         reviews = [*read_lines(unlabelled), *(text for _, text in read_rows(train))]
         apart = [text for _, text in read_rows(held_out)]
         for line in study.record(record(AutoencoderRun, args), reviews, apart):
+            print(line, flush=True)
+
+
+def unmasked(args: argparse.Namespace) -> None:
+    """Train small translators of whole-sentence matrices, without masks and with them,
+    and score them on what they learned and on new sentences. Stopped at any moment, the
+    same command goes on with the run it was at."""
+    import torch
+
+    from research.studies import unmasked as study
+    from xformer.training.data.corpora import needed_file
+
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    pairs = read_pairs(
+        needed_file(args.data, "train", "translation", "English, a tab, Spanish")
+    )
+    wanted = record(UnmaskedRuns, args)
+    with plainly():
+        for line in study.record(wanted, pairs, wanted.out):
             print(line, flush=True)
 
 

@@ -14,11 +14,15 @@ from xformer.results import (
     Message,
     RunSettings,
     TrainingCourse,
+    UserError,
     decimal,
     refusing,
     unread,
 )
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
+from xformer.strings import ASSETS
+
+RUNS = ASSETS / "runs.json"  # made by python -m research study runs
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 # times the loss of guessing: a run that ends above this has hardly learned anything
@@ -42,6 +46,7 @@ QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
         for warmup in (0, 200)
         for norm in ("post", "pre")
     ),
+    "division": (WHOLE, replace(WHOLE, without="before")),
     "parts": (
         WHOLE,
         *(
@@ -195,6 +200,30 @@ def read(path: Path) -> Recorded:
                 if len(one.step) == len(one.loss) == len(one.rate) == len(one.norm) > 0
             ]
     return Recorded(about, tuple(courses), len(runs) - len(courses))
+
+
+def divided_after(path: Path = RUNS) -> Message | None:
+    """Say what division after the softmax does to models that are trained so from the
+    beginning; None where no such runs were recorded, or no others."""
+    try:
+        found = kinds(read(path).courses, "division")
+    except UserError:
+        return None
+    reached = [
+        sorted(one.scores[-1][2] for one in runs if one.scores)
+        for runs in found.values()
+    ]
+    if len(reached) < 2 or not all(reached):
+        return None
+    before, after = (f"{min(values):.1f}–{max(values):.1f}" for values in reached)
+    return Message.of(
+        "divided_after",
+        after=after,
+        before=before,
+        steps=WHOLE.steps,
+        layers=WHOLE.layers,
+        seeds=min(map(len, reached)),
+    )
 
 
 def read_pretraining(path: Path) -> PretrainingStudy:

@@ -45,13 +45,13 @@ from xformer.results.translation import (
     Forced,
     Translation,
 )
-from xformer.results.writing import GivenBack
+from xformer.results.writing import GivenBack, Unmasked
 
 __all__ = [
     "AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GiveBack", "GrowTree",
     "MapMeanings", "MeasureEnergies", "MeasureReach", "Move", "NearestContexts",
     "NearestPairs", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
-    "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive",
+    "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "Unmask", "WalkAdditive",
     "WalkHead", "WatchForm",
 ]  # fmt: skip
 
@@ -201,6 +201,14 @@ class GiveBack(Question[GivenBack]):
     other: str  # where the line leads; "" for none
     width: int  # of the bottleneck, on the line
     STEPS = 7  # texts on the line, both ends included
+
+
+class Unmask(Question[Unmasked]):
+    """A short sentence through the small translators without masks and with them, the
+    same for every model of the page. Words that they do not know are left out."""
+
+    text: str
+    target: str  # what the decoder is given; "" for what the one with masks writes
 
 
 class GrowTree(Question[BeamTree]):

@@ -112,6 +112,7 @@ PARTS = (
     "heads",
     "mask",
     "scaling",
+    "before",
     "smoothing",
     "tying",
 )

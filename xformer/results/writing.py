@@ -1,14 +1,16 @@
-"""A text as a language model reads it and may go on with it, or as an autoencoder gives
-it back."""
+"""A text as a language model reads it and may go on with it, as an autoencoder gives it
+back, or as small translators without masks and with them read it."""
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from xformer.pieces import EOS, SPECIAL
 from xformer.results.messages import Message
 
-__all__ = ["GivenBack", "NextPiece", "Scored"]
+__all__ = ["GivenBack", "NextPiece", "Scored", "Unmasked", "WholePass"]
 
 
 class NextPiece(NamedTuple):
@@ -74,3 +76,39 @@ class GivenBack:
     code: tuple[float, ...]  # of the text, between -1 and 1
     # texts on the line from this code to that of another text, and how far on it
     line: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class WholePass:
+    """What a model of whole-sentence matrices makes of a sentence of N words, marks
+    counted. Each answer has N - 1 words: of places 1, 2, …"""
+
+    given: tuple[str, ...]  # each place where the decoder is given the translation
+    turn: tuple[str, ...]  # each word given to the decoder before the next is written
+    once: tuple[str, ...]  # all from a stub, SOS EOS EOS …
+    # (N - 1, N) float32. How the log-probability of each written word hangs on each
+    # word that the decoder is given, in nats
+    reliance: np.ndarray
+    # where its self-attention looks for each written word; rows sum to 1
+    looks: np.ndarray
+
+
+@dataclass(frozen=True)
+class Unmasked:
+    """A sentence and its translation through the small translators of a lecture's kind,
+    without masks and with them; and what these scored."""
+
+    text: tuple[str, ...]  # the words of the sentence
+    unknown: tuple[str, ...]  # those of them that the vocabulary does not have
+    # those of them that stand in none of the sentences from which these were drawn
+    rare: tuple[str, ...]
+    taken: int  # pieces that the page's model makes of the same text
+    cut: int  # words at its end, known ones, that are not read: there are too many
+    # the words of the translation, N: SOS, those that are known, EOS …
+    target: tuple[str, ...]
+    missing: tuple[str, ...]  # words of the translation that the vocabulary has not
+    is_own: bool  # whether the translation was typed; else it is the masked model's
+    passes: dict[str, WholePass]  # by "unmasked" and "masked"
+    # of each seed, see `research.studies.unmasked.scores`
+    runs: tuple[dict[str, Any], ...]
+    about: dict[str, Any]  # the pairs, the vocabulary, the parameter tensors

@@ -43,6 +43,21 @@ class Unscaled(Attention):
         return torch.cat((parts[:1] * parts.shape[-1] ** 0.5, parts[1:]))
 
 
+class ScaledAfter(Attention):
+    """softmax(q k^T) / sqrt(d), as one lecture has it: what the division takes from the
+    weights is taken from the values here."""
+
+    def split(self, x: Tensor) -> Tensor:
+        parts = super().split(x)
+        size = parts.shape[-1] ** 0.5
+        values = parts[-1:] / size
+        if len(parts) == 1:  # the queries of cross-attention
+            return parts * size
+        if len(parts) == 2:
+            return torch.cat((parts[:1], values))
+        return torch.cat((parts[:1] * size, parts[1:2], values))
+
+
 class Unmasked(Attention):
     """The decoder's self-attention, which in training sees the pieces that it is to
     predict."""
@@ -73,7 +88,8 @@ def _become(modules: Iterable[nn.Module], kind: type[nn.Module]) -> None:
 
 def transformer(config: Config, without: str = "") -> Transformer:
     """Make a transformer without one of `results.PARTS`, or a whole one; without
-    "heads", it has one head of the same width, and "smoothing" is no part of the model.
+    "heads", it has one head of the same width; without "before", it divides by sqrt(d)
+    after the softmax; and "smoothing" is no part of the model.
     Raises ValueError for an unknown part."""
     if without == "heads":
         config = replace(config, n_heads=1)
@@ -92,10 +108,10 @@ def transformer(config: Config, without: str = "") -> Transformer:
         model.embedding.positions.zero_()
     elif without == "mask":
         _become([layer.self_attention for layer in layers[config.n_layers :]], Unmasked)
-    elif without == "scaling":
+    elif without in ("scaling", "before"):
         _become(
             [module for module in model.modules() if isinstance(module, Attention)],
-            Unscaled,
+            Unscaled if without == "scaling" else ScaledAfter,
         )
     elif without not in ("", "heads", "smoothing", "tying"):
         raise ValueError(f"there is no part {without!r} to take away")

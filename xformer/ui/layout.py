@@ -192,13 +192,18 @@ class Layout(dict[str, Any]):
 
     @contextmanager
     def folded(
-        self, key: str, pictures: Pictures | None = None, name: str = ""
+        self,
+        key: str,
+        pictures: Pictures | None = None,
+        name: str = "",
+        closed: bool = False,
     ) -> Iterator[gr.Accordion]:
         """Lay out a part that is closed at first, with its question; or a section,
         inside such a part, for which -> that part, or inside one that is always open.
-        pictures: get an input, "{name or key}_open", that tells whether it is open."""
+        pictures: get an input, "{name or key}_open", that tells whether it is open.
+        closed: a section, too, is closed at first."""
         said = self.say(places.names()[key])
-        is_section = key in places.sections()
+        is_section = key in places.sections() and not closed
         outer = _open_fold.get() if is_section else None
         with (
             gr.Column(elem_classes=["section", f"at-{key}"])

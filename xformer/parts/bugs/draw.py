@@ -3,6 +3,7 @@ text is escaped."""
 
 import random
 
+from xformer.explain.recorded import divided_after
 from xformer.figures.changes import changed_words
 from xformer.figures.labels import shown
 from xformer.figures.templates import fill
@@ -73,4 +74,6 @@ def reply(
             for name, value in signs.items()
         },
     )
+    if bug == guess == "after" and (trained := divided_after()):
+        sign += f" {language.say('bugs_other_weights')} {trained.say(language)}"
     return fill("bugs.reply", language, right=guess == bug, sign=sign, lines=CODE[bug])

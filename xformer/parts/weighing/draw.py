@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from xformer.explain.principles import BETAS, POWERS
+from xformer.explain.recorded import divided_after
 from xformer.figures.changes import both_texts, column_names, word_table
 from xformer.figures.labels import beta_label, place, sentence, shown
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line
@@ -56,6 +57,8 @@ def translations(
     said = say(f"weigh_text_{change.kind}")
     if change.kind == "queries" and change.head.stack != "encoder_self":
         said += f" {say('weigh_text_leak')}"
+    if change.kind == "after" and (trained := divided_after()):
+        said += f" {trained.say(language)}"
     texts = both_texts(
         "weigh_{}", old, new, done.before.log_probs, done.after.log_probs, language
     )
