@@ -7,7 +7,10 @@
   // An address of before, as it is now (xformer/ui/former.py).
   const former = JSON.parse(opening.dataset.former).filter(([key, value]) => query.get(key) === value);
   for (const [key] of former) query.delete(key);
-  for (const [, , now] of former) Object.entries(now).forEach(one => query.set(...one));
+  for (const [, , {'#': place, ...now}] of former) {
+    Object.entries(now).forEach(one => query.set(...one));
+    if (place && !location.hash) history.replaceState(history.state, '', `#${place}`);
+  }
   const isIn = address => [...new URLSearchParams(address)].every(([key, value]) => query.get(key) === value);
   const layings = new Map(components.filter(({props}) => props.elem_id?.startsWith('laying-'))
     .map(({props}) => [props.elem_id.slice('laying-'.length), props]));

@@ -705,7 +705,7 @@ def test_an_address_shows_what_it_names_before_its_tab_is_there(running):
             and updates[view.component]["visible"]
         ]
 
-    for part in ("generations", "path"):
+    for part in ("generations", "recorded"):
         query = {"tab": "training", "part": part}
         assert seen("training", query) == [f"training.{part}_seen"]
     for query in (

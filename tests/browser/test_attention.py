@@ -140,11 +140,11 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
 
     page.locator(".view .line.row .token").first.click()
     expect(page.locator(".locked-word h3")).to_have_text("El")
-    page.get_by_role("tab", name=say("drawer_rivals"), exact=True).click()
+    page.get_by_role("tab", name=say("drawer_ablation"), exact=True).click()
     expect(page.get_by_role("combobox", name=say("rivals_step"))).to_have_value(
         re.compile("^1 · after <s> → ")
     )
-    page.get_by_role("tab", name=say("drawer_occlusion")).click()
+    page.get_by_role("tab", name=say("drawer_link")).click()
     expect(page.get_by_label(say("compared_for"))).to_have_value("El")
     page.wait_for_url("**lock=es1**")
     sheet(page, "principles").click()
@@ -228,7 +228,7 @@ def test_on_a_phone_heads_are_switched_off_and_words_left_out_and_compared(
     expect(ablation.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
     page.get_by_role("button", name=say("ablation_rank")).click()
     expect(ablation.locator("tbody tr")).to_have_count(8)
-    page.get_by_role("tab", name=say("drawer_occlusion")).click()
+    page.get_by_role("tab", name=say("drawer_link")).click()
     page.get_by_role("button", name=say("occlusion_run")).click()
     table = page.locator(".compared table")
     expect(table.locator("caption")).to_contain_text("“gato”")

@@ -26,7 +26,7 @@ def test_a_rival_is_chosen_and_compared_until_another_translation_comes(
     page = visit(f"/?text={english.replace(' ', '+')}")
     expect_spanish(page, spanish)
     open_tab(page, "attention")
-    page.get_by_role("tab", name=say("drawer_rivals"), exact=True).click()
+    page.get_by_role("tab", name=say("drawer_ablation"), exact=True).click()
     step = page.get_by_role("combobox", name=say("rivals_step"))
     expect(step).to_have_value(re.compile(r"^\d+ · after .+ → .+ %$"))
     choose_step(page, step, re.compile(r"^\W*1 · after <s> → "))

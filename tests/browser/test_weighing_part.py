@@ -17,7 +17,7 @@ def test_the_sentence_is_translated_with_other_weights_as_each_control_says(
     page = visit("/?tab=attention&text=The+dog+eats+the+bread.")
     named = page.locator(".weigh-result .what")
     idle(page)
-    page.get_by_role("tab", name=say("drawer_weighing")).click()
+    page.get_by_role("tab", name=say("drawer_ablation")).click()
     expect(named).to_have_text("β → ∞ · Cross, all layers")
     expect(page.locator(".weigh-result .large").first).to_have_text(learned_pairs[1][1])
     expect(page.locator(".weigh-after .title")).to_contain_text(

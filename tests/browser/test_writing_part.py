@@ -64,7 +64,6 @@ def test_a_text_is_read_written_on_given_a_rival_and_compared(visit, writer):
     )
     expect_pieces(again, len(writer.read(TEXT).tokens))
     expect(again.locator(".prose.writer-view")).to_have_attribute("data-place", "3")
-    again.get_by_role("button", name=say("lm_two")).click()
     for key, text in (
         ("lm_first", TEXT),
         ("lm_second", "Boring dull a and long film."),

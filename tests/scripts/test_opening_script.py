@@ -22,7 +22,10 @@ CONFIG = {
         {"id": 6, "props": {"elem_classes": ["sheet", "later-more"], "visible": False}},
     ],
 }
-FORMER = [["tab", "more", {"tab": "one", "one_part": "more"}]]
+FORMER = [
+    ["tab", "more", {"tab": "one", "one_part": "more"}],
+    ["part", "c", {"part": "b", "#": "held"}],
+]
 PAGE = f"""<div class="opening" data-former='{json.dumps(FORMER)}' data-own="two" data-sheets="one">
 </div>
 <script>window.gradio_config = {json.dumps(CONFIG)};
@@ -34,10 +37,19 @@ SEEN = "gradio_config.components.slice(4).map(one => one.props.visible)"
 
 
 @pytest.mark.parametrize(
-    ("query", "form"), [("?tab=two", "map"), ("?part=b&tab=two&x=1", "rows")]
+    ("query", "form"),
+    [
+        ("?tab=two", "map"),
+        ("?part=b&tab=two&x=1", "rows"),
+        ("?part=c&tab=two", "rows"),
+        ("?part=c&tab=two#own", "rows"),
+    ],
 )
 def test_the_frames_of_the_part_in_the_address_stand_at_once(bare, query, form):
     page = bare(PAGE.replace("QUERY", query))
+    # of an address of before the place that it named, but for one of its own
+    named = ("#held" if "part=c" in query else "") if "#" not in query else "#own"
+    assert page.evaluate("location.hash") == named
     assert page.locator(".opening").inner_text().startswith("Name")
     assert page.locator(".opening .frames").count() == 2
     assert page.locator(f".opening .frames:not([hidden]) .frame-{form}").count() == 1

@@ -51,10 +51,10 @@ TABS: Mapping[str, Tab] = {
         (
             "attention",
             "ablation",
-            "weighing",
-            "attribution_methods",
             "counterfactual",
+            "weighing",
             "word_link",
+            "attribution_methods",
         )
     ),
     "principles": Tab(

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 
 from xformer.parts import choice
 
-# By a control and what it held, what the address holds in its place.
+FRAGMENT = "#"
+# By a control and what it held, what the address holds in its place;
+# by FRAGMENT the place that it names, unless it names one itself.
 FORMER: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("tab", "decoding"): {"tab": "translate", choice("translate"): "decoding"},
     ("tab", "pairs"): {"tab": "translate", choice("translate"): "pairs"},
     ("tab", "principles"): {"tab": "attention", choice("attention"): "principles"},
     ("model_part", "sizes"): {"model_part": "architecture"},
     ("model_part", "whole"): {"tab": "translate"},
+    ("part", "path"): {"part": "generations", FRAGMENT: "path"},
 }
 
 
@@ -23,4 +26,5 @@ def renewed(query: Mapping[str, str]) -> dict[str, str]:
     kept = {key: value for key, value in query.items() if (key, value) not in FORMER}
     for one in query.items():
         kept |= FORMER.get(one, {})
+    kept.pop(FRAGMENT, None)
     return kept

@@ -5,7 +5,7 @@ By these names a handler is given its inputs and answers: `part.listener(draw,
 "picture")` gives `draw` what its parameters name, and lets it set the picture.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import Parameter, signature
@@ -15,7 +15,7 @@ import gradio as gr
 
 from xformer.ui import components, frames, places
 from xformer.ui.controls import Controls, Kind, OneOf, Values
-from xformer.ui.handlers import ANNOTATED, DEFAULTS, Ask
+from xformer.ui.handlers import ANNOTATED, DEFAULTS, QUIET, Ask
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Listener, Page, View
 
@@ -47,6 +47,8 @@ class Layout(dict[str, Any]):
         # a box whose text changes when it comes into sight
         self.opened: Any = page.opened.get(tab or "")
         self.views: dict[str, View] = {}
+        # by the key of a fold, the modules of parts that stand in it as sections
+        self.within: Mapping[str, Sequence[Any]] = {}
 
     def control(
         self,
@@ -215,11 +217,39 @@ class Layout(dict[str, Any]):
             places.question(self.language, key)
             try:
                 yield fold
+                for module in self.within.get(key, ()):
+                    self._hold(module, fold)
             finally:
                 _open_fold.reset(before)
         frames.give(laid_out, said)
         if pictures is not None:
             pictures.opens(f"{name or key}_open", fold)
+
+    def _hold(self, module: Any, fold: gr.Accordion) -> None:
+        """Lay a part out as a section of a fold: it is opened with that, and again
+        with the part that has it."""
+        opened = gr.Textbox("0", visible=False)
+        is_open = gr.Textbox("", visible=False)
+        with self.folded(module.ID):
+            part = self.inner(opened=opened)
+            module.build(part)
+        self.include(part, module.ID)
+        more = "String(Number(times) + 1)"
+        fold.expand(
+            None,
+            opened,
+            [is_open, opened],
+            js=f"times => ['open', {more}]",
+            **QUIET,
+        )
+        fold.collapse(None, None, is_open, js="() => ''", **QUIET)
+        self.opened.change(
+            None,
+            [is_open, opened],
+            opened,
+            js=f"(open, times) => open ? {more} : times",
+            **QUIET,
+        )
 
     def changes(self) -> list[Any]:
         """List the events of its controls that tell of a change, by the visitor or by

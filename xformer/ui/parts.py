@@ -20,7 +20,8 @@ from xformer.ui.tabs import Page, Tab, TabModule, seen
 # called inside it; and, where they apply, OF_SENTENCE: whether it shows something of
 # the sentence of the page, so that a new one opens it again; FOLDS: what it lays out
 # folded, each a key and the key of the text that names it; NAME: the key of its own
-# name, where a tab holds it folded; of_pair(service, language, translation, trace):
+# name, where a tab holds it folded; WITHIN: the key of the fold, or of the part of the
+# drawer, in which it stands as a section; of_pair(service, language, translation, trace):
 # what the component of its ID shows of a new pair; is_here(page): whether a page that names no part
 # may begin with it; warm_up(service): computes what the first visitor would wait for,
 # when the app starts.
@@ -66,11 +67,12 @@ class Parts:
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
-        ids = [module.ID for module in self.parts]
+        chosen = [one for one in self.parts if not hasattr(one, "WITHIN")]
+        ids = [module.ID for module in chosen]
         tab = Layout(page, self.ID)
         here = [
             module.ID
-            for module in self.parts
+            for module in chosen
             if not hasattr(module, "is_here") or module.is_here(page)
         ]
         first = (here or ids)[0]
@@ -80,11 +82,12 @@ class Parts:
             )
         columns = dict[str, gr.Column]()
         opened = []
-        for module in self.parts:
+        for module in chosen:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)
                 inside = tab.inner(opened=gr.Textbox("0", **WIRE))
                 inside["part"] = part
+                inside.within = self._within
                 module.build(inside)
             frames.give(column, page.language.say(self.tab.name.format(module.ID)))
             columns[urlencode({self.tab.choice: module.ID})] = column
@@ -103,7 +106,7 @@ class Parts:
         )
         of_sentence = [
             module.ID if getattr(module, "OF_SENTENCE", False) else None
-            for module in self.parts
+            for module in chosen
         ]
         page.translation.change(
             None,
@@ -113,3 +116,12 @@ class Parts:
             **QUIET,
         )
         return Tab(tab.controls, tab.views, self.tab.own_field, columns)
+
+    @property
+    def _within(self) -> dict[str, list[Any]]:
+        """By the key of a fold, the parts that stand in it as sections."""
+        held = dict[str, list[Any]]()
+        for module in self.parts:
+            if hasattr(module, "WITHIN"):
+                held.setdefault(module.WITHIN, []).append(module)
+        return held

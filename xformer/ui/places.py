@@ -91,14 +91,21 @@ def _inside(tab: parts.Tab) -> Iterator[Place]:
         _folds(module, {tab.choice: module.ID} if tab.choice else {})
         for module in modules
     ]
+    holders = {
+        fold.key: module.ID
+        for module, inside in zip(modules, folds, strict=True)
+        for fold in inside
+    }
     for module, inside in zip(modules, folds, strict=True):
+        within = getattr(module, "WITHIN", "")
         if hasattr(module, "PLACES"):
             yield from module.PLACES
         elif tab.choice:
-            yield Place(module.ID, tab.name.format(module.ID), {tab.choice: module.ID})
+            name = tab.name.format(module.ID)
+            address = {tab.choice: holders.get(within, module.ID)}
+            yield Place(module.ID, name, address, folded=bool(within), within=within)
         elif hasattr(module, "NAME"):
             is_folded = module is not modules[0]
-            within = getattr(module, "WITHIN", "")
             yield Place(module.ID, module.NAME, folded=is_folded, within=within)
         if not tab.choice:
             yield from inside

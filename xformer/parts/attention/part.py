@@ -104,15 +104,25 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     # the id of the part of the drawer that is looked at
     open_drawer = gr.Textbox("", **WIRE)
     parts = dict[str, Layout]()
+    # by its ID, the part of the drawer in which a module stands: its own, or another's
+    holders = {module.ID: getattr(module, "WITHIN", module.ID) for module in inside}
+
+    def lay(key: str, build: Callable[[Layout, Layout], None]) -> None:
+        parts[key] = look.inner(opened=open_drawer)
+        build(parts[key], look)
+
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
-        for key, lay_out in [
+        for key, build_it in [
             ("finder", _finder),
-            *((module.ID, module.build) for module in inside),
+            *((one.ID, one.build) for one in inside if holders[one.ID] == one.ID),
         ]:
             with gr.Tab(say(names()[key]), id=key) as one:
                 question(look.language, key)
-                parts[key] = look.inner(opened=open_drawer)
-                lay_out(parts[key], look)
+                lay(key, build_it)
+                for module in inside:
+                    if holders[module.ID] == key != module.ID:
+                        with look.folded(module.ID):
+                            lay(module.ID, module.build)
             frames.give(one, say(names()[key]))
             one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
     _choose(look, pictures)
@@ -132,7 +142,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
         def of_address(service: TranslationService, values: Values) -> Any:
             return next(
                 (
-                    show(key)
+                    show(holders[key])
                     for key in asked_for
                     if parts[key].controls.asked(service, values)
                 ),

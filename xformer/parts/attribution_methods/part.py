@@ -21,6 +21,7 @@ from xformer.ui.layout import Layout
 
 ID = "occlusion"
 NAME = "drawer_occlusion"
+WITHIN = "word-link"
 
 
 def build(part: Layout, look: Layout) -> None:

@@ -20,6 +20,7 @@ from xformer.ui.layout import Layout
 
 ID = "rivals"
 NAME = "drawer_rivals"
+WITHIN = "ablation"
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
 

@@ -21,7 +21,7 @@ from xformer.ui.handlers import LATEST, QUIET, needs, refused
 from xformer.ui.layout import Layout
 
 ID = "path"
-OF_SENTENCE = True
+WITHIN = "scores"
 # By generation, of sentences alone and of some read as one: `research study needed`.
 NEEDED: dict[str, list[dict[str, float]]] = json.loads(
     Path(__file__).with_name("needed.json").read_text(encoding="utf-8")

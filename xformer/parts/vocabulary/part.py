@@ -17,11 +17,11 @@ from xformer.ui.layout import Layout
 
 ID = "vocabulary"
 OF_SENTENCE = True
-FOLDS = (("ways", "vocab_ways"),)
+FOLDS = (("ways", "vocab_ways", "vocabulary"),)
 MOST_PIECES = 256
 # splits of a word that are weighed, and shown
 WAYS = 256
-SHOWN_WAYS = 8
+SHOWN_WAYS = 3
 
 
 def build(part: Layout) -> None:
@@ -45,11 +45,11 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=280):
             part["contexts"] = part.table("tables contexts")
+            with part.folded("ways"):
+                part["others"] = part.table("tables")
         with gr.Column(min_width=280):
             part["nearest"] = part.table("tables nearest")
             part["found"] = gr.HTML(elem_classes="summary")
-            with part.folded("ways"):
-                part["others"] = part.table("tables")
     gr.on(
         [part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input],
         **LATEST,

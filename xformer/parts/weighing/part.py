@@ -29,6 +29,7 @@ from xformer.ui.layout import Layout
 ID = "weighing"
 OPENED_BY_ADDRESS = True
 NAME = "drawer_weighing"
+WITHIN = "ablation"
 POWER = Real(POWERS[1], *POWERS, step=0.25)  # hard attention at first
 NOTHING: dict[str, Any] = {
     "result": "",
@@ -206,7 +207,7 @@ def take_head(
 
 def in_sight(drawer: str) -> bool:
     """Whether this part of the drawer is the one that is looked at."""
-    return drawer == ID
+    return drawer == WITHIN
 
 
 def kind_choices(

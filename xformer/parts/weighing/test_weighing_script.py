@@ -39,7 +39,7 @@ def drawn(models, made):
                 pictures,
                 models.default,
                 made=there,
-                drawer=weighing.ID,
+                drawer=weighing.WITHIN,
                 translation=translation,
                 late=late,
                 **values,

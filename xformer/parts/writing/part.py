@@ -17,10 +17,9 @@ from xformer.ui.components import TRANSPORT, WIRE
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import opened_by
 
 ID = "writer"
-FOLDS = (("likelier", "lm_two"),)
+FOLDS = (("likelier", "lm_two", "writer"),)
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads(
     Path(__file__).with_name("likelier.json").read_text(encoding="utf-8")
@@ -109,10 +108,9 @@ def build(part: Layout) -> None:
         **part.listener(again, "shown", "picture", problem="problem"),
         **LATEST,
     )
-    with part.folded("likelier") as fold:
+    with part.folded("likelier"):
         _likelier(of_two)
     part.include(of_two)
-    part.views["likelier"] = opened_by(of_two.controls, fold)
 
 
 def options_of(sampling: dict[str, Any]) -> Options:
