@@ -67,11 +67,14 @@ class Language:
         """The text of a key with its {values} filled in, unescaped; whole numbers get
         separators of thousands."""
         whole = {
-            name: f"{one:,}".replace(",", self.thousands)
-            for name, one in values.items()
-            if type(one) is int
+            name: self.number(one) for name, one in values.items() if type(one) is int
         }
         return self.texts[key].format(**{**values, **whole})
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """Write a number with separators of thousands, and so many digits after the
+        point."""
+        return f"{value:,.{digits}f}".replace(",", self.thousands)
 
     def html(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values}, escaped: safe between tags and in quoted

@@ -244,7 +244,7 @@ def count(
                 Message.of(
                     "sizes_limit",
                     name=name,
-                    value="" if value is None else f"{value:,.0f}",
+                    value="" if value is None else language.number(value),
                     least=least,
                     most=most,
                 )

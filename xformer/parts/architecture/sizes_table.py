@@ -53,7 +53,7 @@ def said(sizes: Sizes, pieces: int, language: Language = ENGLISH) -> str:
             size=pieces * (sizes.d_model // sizes.n_heads),
             encoder=encoder,
             decoder=decoder,
-            times=f"{counts.times_as_many(sizes, pieces):,.1f}",
+            times=language.number(counts.times_as_many(sizes, pieces), 1),
         )
     ]
     if sizes.decoder_layers and not sizes.shared:

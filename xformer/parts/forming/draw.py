@@ -168,7 +168,7 @@ def errors(
     ]
     ticks = {
         "tickvals": places,
-        "ticktext": [f"{moment.step:,}" for moment in moments.moments],
+        "ticktext": [language.number(moment.step) for moment in moments.moments],
     }
     return go.Figure(
         data,

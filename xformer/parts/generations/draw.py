@@ -238,7 +238,9 @@ def lengths(
         )
     ticks = {
         "tickvals": [*places.values()],
-        "ticktext": [f"{score.pieces}<br>{score.sentences:,}" for score in buckets],
+        "ticktext": [
+            f"{score.pieces}<br>{language.number(score.sentences)}" for score in buckets
+        ],
     }
     return go.Figure(
         data,

@@ -76,7 +76,9 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
         )
         for name, exponent, own in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))
     ]
-    title = say("pos_plot_table", last=length - 1, d_model=d_model, base=_base(base))
+    title = say(
+        "pos_plot_table", last=length - 1, d_model=d_model, base=_base(base, language)
+    )
     return go.Figure(
         maps,
         layout(
@@ -107,7 +109,7 @@ def curves(
             say(
                 "pos_curve",
                 dimension=dimension,
-                wavelength=_number(waves[dimension // 2]),
+                wavelength=language.number(waves[dimension // 2], 1),
             ),
             colour,
             f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{END}",
@@ -118,7 +120,7 @@ def curves(
     return go.Figure(
         lines,
         layout(
-            say("pos_plot_curves", base=_base(base)),
+            say("pos_plot_curves", base=_base(base, language)),
             x=axis(say("pos_position")),
             y=axis(say("pos_value"), range=[-1.08, 1.08]),
         ),
@@ -200,9 +202,14 @@ def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> s
     for base, table_of_base in tables.items():
         d_model = table_of_base.shape[1]
         neighbour = float(explain.dot_products(table_of_base)[1]) * 2 / d_model
-        longest = _number(explain.wavelengths(d_model, base)[-1])
+        longest = language.number(explain.wavelengths(d_model, base)[-1], 1)
         rows.append(
-            (_base(base), longest, neighbour, explain.second_peak(table_of_base))
+            (
+                _base(base, language),
+                longest,
+                neighbour,
+                explain.second_peak(table_of_base),
+            )
         )
     return fill("positions.bases", language, rows=rows)
 
@@ -596,7 +603,7 @@ def _of_base(
     return line(
         x,
         y,
-        language.say("pos_base_is", base=_base(base)),
+        language.say("pos_base_is", base=_base(base, language)),
         COLOURS.get(base, GREY),
         hover,
         mode="lines",
@@ -604,14 +611,11 @@ def _of_base(
     )
 
 
-def _base(base: float) -> str:
-    """Write a base with a thin space between thousands."""
-    return f"{base:,.6f}".rstrip("0").rstrip(".").replace(",", "\u202f")
-
-
-def _number(value: float) -> str:
-    """Write a number to one decimal, with a thin space between thousands."""
-    return f"{value:,.1f}".replace(",", "\u202f")
+def _base(base: float, language: Language) -> str:
+    """Write a base with separators of thousands."""
+    digits = 0 if base == int(base) else 6
+    written = language.number(base, digits)
+    return written.rstrip("0").rstrip(".") if digits else written
 
 
 def _scale(name: str, reach: float, height: float) -> dict[str, Any]:

@@ -384,9 +384,7 @@ def test_the_table_is_drawn_with_its_numbers_and_its_formula():
     sines, cosines = (np.asarray(trace.z) for trace in figure.data)
     np.testing.assert_array_equal(np.where(np.isnan(sines), cosines, sines), rows)
     assert np.isnan(sines[:, 1::2]).all() and np.isnan(cosines[:, ::2]).all()
-    assert (
-        figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base 1\u202f000"
-    )
+    assert figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base 1,000"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == (
         "dimension",
         "position",
@@ -418,8 +416,8 @@ def test_bases_are_compared_by_wavelength_distance_and_noise():
     far = figures.distances(tables)
     assert [trace.name for trace in waves.data] == [
         "base 100",
-        "base 1\u202f000",
-        "base 10\u202f000",
+        "base 1,000",
+        "base 10,000",
         "length of the table: 30",
     ]
     np.testing.assert_allclose(waves.data[1].y, explain.wavelengths(16, 1_000))
@@ -830,8 +828,8 @@ def test_only_what_changed_is_drawn_again(pictures):
     assert [line["name"] for line in json.loads(confusion["figure"])["data"]] == [
         "base 100",
         "base 316.2",
-        "base 1\u202f000",
-        "base 10\u202f000",
+        "base 1,000",
+        "base 10,000",
     ]
     draw(True)
     # another step turns the hand further, and nothing else

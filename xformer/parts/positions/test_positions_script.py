@@ -156,7 +156,7 @@ def test_the_table_is_saved_as_its_numbers(bench, table, tiny_checkpoint):
     assert (
         first
         == [
-            f"Positions 0 to 63 in 32 dimensions, base 10\u202f000 · tiny-en-es {identity}",
+            f"Positions 0 to 63 in 32 dimensions, base 10,000 · tiny-en-es {identity}",
             "dimension",
             "position",
             "value",
