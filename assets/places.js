@@ -7,17 +7,19 @@ const WHILE = 8000;  // milliseconds for which a part is kept in sight
 const holders = new Map();  // by a section's name, that of the fold, or part of the drawer, in which it stands
 
 const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
+const inSight = picture => picture &&
+  [...document.querySelectorAll(`.block.${CSS.escape(picture)}`)].find(one => one.checkVisibility());
 const inFold = name => document.querySelector(`.section.at-${CSS.escape(name)}`);
 const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
 
 let release = () => {};  // lets go of the part that is kept in sight
 
 // Keeps a part open and in sight while what stands above it is drawn and its tab laid out, until a person acts.
-function hold(name, shown) {
+function hold(name, shown, picture) {
   release();
   const keep = () => {
-    const part = unfold(name);
-    (inFold(name) ?? part)?.scrollIntoView({block: 'start'});
+    const part = name ? unfold(name) : null;
+    (inSight(picture) || inFold(name) || part)?.scrollIntoView({block: 'start'});
   };
   const drawn = new ResizeObserver(keep), laidOut = new MutationObserver(keep);
   const timer = setTimeout(() => release(), WHILE), events = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
@@ -45,23 +47,23 @@ function unfold(name) {
   return shown;
 }
 
-// Opens the part and brings it into sight; whether it did.
-function show(name) {
-  const shown = unfold(name);
-  if (!shown) return false;
+// Opens the part, if one is named, and brings it, or one of its pictures, into sight; whether it did.
+function show(name, picture) {
+  const shown = name ? unfold(name) : inSight(picture);
+  if (!shown || (picture && !inSight(picture))) return false;
   if (shown.matches('[role=tab]') && innerWidth <= 640) shown.click();  // opens the drawer
-  hold(name, shown);
+  hold(name, shown, picture);
   shown.focus({preventScroll: true});
   return true;
 }
 
 let stopWaiting = () => {};
 
-// Shows the part that the fragment names, as soon as its tab is laid out.
+// Shows what the fragment names, a part, and after a colon a picture, as soon as its tab is laid out.
 function follow() {
-  const name = location.hash.slice(1);
+  const [, name, picture] = location.hash.match(/^#([\w-]*):?([\w-]*)$/) ?? [];
   stopWaiting();
-  if (/^[\w-]+$/.test(name)) stopWaiting = attemptUntilDone(() => show(name));
+  if (name || picture) stopWaiting = attemptUntilDone(() => show(name, picture));
 }
 
 // A text without accents and capitals, so that "atencion" finds "Atención".

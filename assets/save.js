@@ -82,6 +82,17 @@ export function addressOf(element) {
   return address.href;
 }
 
+// The same, and the picture in which the element stands, by the last of its classes that it alone has: the page opens
+// at that, as `follow` in places.js reads it.
+function addressOfPicture(element) {
+  const address = new URL(addressOf(element)), block = element.closest('.block');
+  const own = [...block.querySelector('.prose').classList].filter(one => !/^(svelte-|frame)/.test(one));
+  const isAlone = name => document.querySelectorAll(`.block.${CSS.escape(name)}`).length === 1;
+  const name = own.findLast(one => block.classList.contains(one) && isAlone(one));
+  if (name) address.hash = `${address.hash.slice(1)}:${name}`;
+  return address.href;
+}
+
 // Copies that address, and says so until the button is left.
 async function copyLink(button) {
   await copyText(addressOf(button), button);
@@ -102,7 +113,7 @@ export function saveOnClick(element, {title, table, picture, pair = () => pairIn
     if (button?.dataset.act === 'copy') await copyLink(button);
     if (button?.dataset.act === 'share') {
       const {share} = await import(new URL('./share.js', import.meta.url));
-      await share(addressOf(button), button.closest('.save-menu').querySelector('summary'));
+      await share(addressOfPicture(button), button.closest('.save-menu').querySelector('summary'));
     }
     if (!kind) return;
     const address = files[kind] ? files[kind]() : await picture(kind);

@@ -233,6 +233,24 @@ def test_a_section_of_a_part_that_is_always_open_is_brought_into_sight(bench):
     )
 
 
+def test_a_picture_that_the_fragment_names_is_brought_into_sight_in_its_fold(bench):
+    bench.mount("places")
+    bench.page.evaluate(FOLDS, ["variance"])
+    bench.page.evaluate("""() => {
+      const fold = document.querySelector('.at-variance'), picture = document.createElement('div');
+      picture.className = 'block curves';
+      picture.style.marginTop = '2000px';
+      picture.append('…');
+      fold.querySelector('button').addEventListener('click', () => fold.append(picture));
+      location.hash = 'variance:curves';
+      tell('placechange');
+    }""")
+    bench.page.wait_for_function(
+        "document.querySelector('.block.curves')?.getBoundingClientRect().top < innerHeight"
+    )
+    assert bench.page.evaluate(IS_OPEN, "variance")
+
+
 def test_a_section_is_found_by_its_name_where_it_is_held(bench):
     places = bench.mount("places")
     places.block.get_by_role("button", name=say("places_open")).click()

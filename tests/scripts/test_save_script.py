@@ -122,7 +122,7 @@ def test_a_map_of_a_sentence_fits_a_phone_with_its_colours(bench, maps, side):
 
 
 def test_a_picture_is_passed_on_exactly(bench, plot):
-    """Its link names the fold in which it stands; the sheet comes when asked for."""
+    """Its link names the fold in which it stands, and the picture; the sheet comes when asked for."""
     asked = []
 
     def answer(route):
@@ -144,7 +144,7 @@ def test_a_picture_is_passed_on_exactly(bench, plot):
     dialog = bench.page.get_by_role("dialog")
     expect(dialog.locator(".code svg")).to_be_visible()
     link = dialog.get_by_role("textbox", name=say("share_link")).input_value()
-    assert link.endswith("/?tab=training#curves")
+    assert link.endswith("/?tab=training#curves:pair-difference")
     assert asked == [{"language": ["en"], "address": [link]}]
     dialog.get_by_role("button", name=say("share_copy")).last.click()
     expect(dialog.locator(".reply")).to_have_text(say("share_copied"))
