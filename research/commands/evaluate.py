@@ -61,6 +61,11 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         memory,
         "how much likelier pairs are that it learned from than those it never saw",
     )
+    of_pairs(
+        kinds,
+        referring,
+        "how often the noun is meant that he or she is said to look at",
+    )
     q = of_pairs(
         kinds,
         quality,
@@ -164,6 +169,17 @@ def memory(args: argparse.Namespace) -> None:
     ]
     found = {"scores": scores, "beam": args.beam, "identity": service.info.identity}
     tell(args, [*map(str, scores)], "memory", found, service)
+
+
+def referring(args: argparse.Namespace) -> None:
+    """Count how often the noun that the page says a pronoun looks at is the one that is
+    meant, in held-out sentences with Tom or Mary."""
+    from research import referring
+
+    service = opened(args, args.precision)
+    found = asdict(referring.measure(service, read_pairs(args.pairs)))
+    said = "{pronouns} pronouns, a noun named for {said}, the one meant for {right}"
+    tell(args, [said.format(**found)], "referring", found, service)
 
 
 def quality(args: argparse.Namespace) -> None:

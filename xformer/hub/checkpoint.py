@@ -53,16 +53,16 @@ MOST_POSITIONS = 1 << 16
 MOST_BYTES = 1 << 26
 # What the values in metrics.json must be that the page shows, by their names in it; and
 # numbers that may be null.
-RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study")
+RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study|referring")
 RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins|study\.\w+")
 NUMBER = re.compile(
     r"bleu|alignment\.sentences|calibration\.(?!bins$).+|scores\.(bleu|chrf|accuracy)|"
-    r"study\.\w+\.\w+|lengths\.buckets\..+|poolings\.(?!pooling(\.|$)).+",
+    r"study\.\w+\.\w+|referring\..+|lengths\.buckets\..+|poolings\.(?!pooling(\.|$)).+",
     re.S,
 )
 # at least 0
 COUNT = re.compile(
-    r"alignment\.sentences|calibration\.bins\.count|scores\.(rows|sentences)"
+    r"alignment\.sentences|calibration\.bins\.count|scores\.(rows|sentences)|referring\..+"
 )
 # 0 to 1
 SHARE = re.compile(

@@ -1,7 +1,7 @@
 """The questions of a sentence, each a button that opens where the page answers it, with
 its answer beside it. HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xformer.figures.labels import percent, place, shortened
 from xformer.figures.templates import fill
@@ -11,21 +11,27 @@ from xformer.strings import ENGLISH, Language
 
 LESSON = "probabilities.1"  # to begin with
 LONGEST = 22  # letters of a word
+NAMES_A_NOUN = ("refer", "refer_alone", "refer_common")
 
 
 def questions(
     each: Sequence[Question],
     language: Language = ENGLISH,
     taught: Sequence[Head] = (),
+    measured: Mapping[str, int] | None = None,
 ) -> str:
     """List questions with their answers. taught: heads that were taught in training
-    where to look; it is said where one of them is an answer."""
+    where to look; it is said where one of them is an answer. measured: how many
+    pronouns an answer "said" a noun of, and of how many the "right" one; said where a
+    noun is."""
+    is_said = any(one.said in NAMES_A_NOUN for one in each)
     heads = {one.values.get("head") for one in each if one.asks == "refer"}
     return fill(
         "questions.questions",
         language,
         each=[(asks(one, language), said(one, language), one.address) for one in each],
         taught=[place(head, language) for head in taught if head in heads],
+        measured=measured if is_said else None,
     )
 
 

@@ -36,7 +36,8 @@ def of_pair(
     taught = [
         Head("encoder_self", *one) for one in service.metrics.get("taught_heads", ())
     ]
-    return figure(ask(service, translation, trace), language, taught)
+    measured = service.metrics.get("referring")
+    return figure(ask(service, translation, trace), language, taught, measured)
 
 
 def ask(

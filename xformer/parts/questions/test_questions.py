@@ -503,6 +503,17 @@ def test_a_head_that_was_taught_where_to_look_is_named_where_it_answers():
     assert "was taught" not in draw.questions([one], ENGLISH, [other])
 
 
+def test_how_often_the_noun_is_meant_is_said_where_one_is_named():
+    measured = {"pronouns": 87, "said": 72, "right": 49}
+    named, none = (
+        asked(made_trace(*CAR, links, layers=2, heads=3), kind="refer")[-1][-1]
+        for links in ([(1, 2, "it", "car", 0.62)], [])
+    )
+    assert "49 times of 72" in draw.questions([named], ENGLISH, measured=measured)
+    for one, known in ((named, None), (none, measured)):
+        assert "times of" not in draw.questions([one], ENGLISH, measured=known)
+
+
 def test_they_are_in_the_language_of_the_page(running):
     html = shown(running, "She reads a book, and he sings.", SPANISH)
     assert SPANISH.html("ask_title") in html and "¿" in html and "What" not in html
