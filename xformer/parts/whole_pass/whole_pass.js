@@ -11,7 +11,7 @@ import {
 } from './whole_picture.js';
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
-const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
+const LEAST_ROOM = 880;  // pixels: a narrower page scrolls
 const UPRIGHT = 700;  // pixels: on a page that is narrower the picture stands upright
 const HEIGHT = 458;  // pixels: how high a picture is that lies, if the page does not set --pass-height
 // So that the page may set it in any unit, and it is read in pixels. (Gradio drops @property.)

@@ -68,10 +68,13 @@ function columnsOf({layers}, {left, given, strip, gap, equals, bend, last}) {
 
 function lying(pass, room, height) {
   const {encoder: deep, decoder: high} = pass.layers, sources = pass.source.length, targets = pass.given.length;
-  const left = Math.max(72, lengthOf(pass.source)), given = lengthOf(pass.given), strip = 28;
-  const sizes = {left, given, strip, equals: 18, bend: 92, last: 30};
-  const fixed = columnsOf(pass, {...sizes, gap: 0}).next + NEXT;
-  const place = columnsOf(pass, {...sizes, gap: Math.max(18, Math.min(46, (room - fixed) / (deep + high)))});
+  const left = Math.max(72, lengthOf(pass.source)), given = lengthOf(pass.given);
+  const sized = (strip, bend) => ({left, given, strip, bend, equals: 18, last: 30});
+  const widthOf = (sizes, gap) => columnsOf(pass, {...sizes, gap: 0}).next + NEXT + gap * (deep + high);
+  // Narrower where it would not fit, as beside a lesson.
+  const fits = widthOf(sized(28, 92), 18) <= room, sizes = fits ? sized(28, 92) : sized(20, 70), {strip} = sizes;
+  const gap = Math.max(fits ? 18 : 12, Math.min(46, (room - widthOf(sizes, 0)) / (deep + high)));
+  const place = columnsOf(pass, {...sizes, gap});
   const rows = count => LEAST_ROW * Math.min(MOST_ROWS, count);
   const least = Math.max(LEAST_BODY, rows(sources), rows(targets) + high * LEAST_LANE + 14);
   const body = Math.min(BODY, Math.max(least, height - TOP - BELOW));
