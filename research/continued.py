@@ -18,6 +18,7 @@ import argparse
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -74,9 +75,12 @@ def places(tokenizer: Tokenizer, pieces: Sequence[int], link: str) -> Linked | N
     return None
 
 
-def read_patterns(path: Path, tokenizer: Tokenizer, reverse: bool) -> list[Linked]:
+def read_patterns(
+    path: Path, tokenizer: Tokenizer, reverse: bool, often: str = "", times: int = 1
+) -> list[Linked]:
     """Read pairs by pattern with their links, each as it stands and in small letters
-    without its full stop. Links are of English sources."""
+    without its full stop. Links are of English sources. Those in which the expression
+    `often` is found stand there `times` times."""
     found = []
     for line in corpora.read_lines(path):
         if not line:
@@ -87,9 +91,10 @@ def read_patterns(path: Path, tokenizer: Tokenizer, reverse: bool) -> list[Linke
         for text in (source, corpora.plain(source)):
             pieces = tokenizer.encode(text)
             linked = places(tokenizer, pieces, link) if link and not reverse else None
-            found.append(
-                (linked or Linked(pieces, []))._replace(target=tokenizer.encode(target))
+            one = (linked or Linked(pieces, []))._replace(
+                target=tokenizer.encode(target)
             )
+            found += [one] * (times if often and re.search(often, line) else 1)
     return found
 
 
@@ -259,12 +264,17 @@ def main() -> None:
     parser.add_argument(
         "--every", type=int, default=4, help="others to one of patterns"
     )
+    parser.add_argument(
+        "--often", default="", help="an expression: such patterns are drawn oftener"
+    )
+    parser.add_argument("--times", type=int, default=4, help="as often")
     parser.add_argument("--average", type=float, default=0.998)
     parser.add_argument(
         "--evaluate", type=float, default=20, help="minutes between two scores on dev"
     )
     parser.add_argument("--train", type=int, default=70_000, help="pairs of train")
     parser.add_argument("--extra", type=int, default=24_000)
+    parser.add_argument("--batch-tokens", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--threads", type=int, default=1)
@@ -302,6 +312,7 @@ def main() -> None:
         written_weight=1,
         phrase_weight=1,
         entry_weight=1,
+        batch_tokens=args.batch_tokens,
         copied=0.08,
         names=0.1,
         sampled=0.05,
@@ -333,7 +344,9 @@ def main() -> None:
         batches,
         (corpora.turned(dev) if args.reverse else dev)[:600],
         0.1,
-        patterns=read_patterns(PATTERNS, start.tokenizer, args.reverse),
+        patterns=read_patterns(
+            PATTERNS, start.tokenizer, args.reverse, args.often, args.times
+        ),
         every=args.every,
         keep=args.keep,
         learn=args.learn,

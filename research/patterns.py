@@ -1201,6 +1201,274 @@ def senses(rng: random.Random) -> Iterator[Pair]:
                 yield pair
 
 
+# What two teachers' sentences need: a sport that is played, curlers, a possession that is
+# spoken of, and she where only the ending says so
+
+SPORTS = [
+    ("hockey", "hockey"),
+    ("ice hockey", "hockey sobre hielo"),
+    ("handball", "balonmano"),
+    ("rugby", "rugby"),
+    ("volleyball", "voleibol"),
+    ("badminton", "bádminton"),
+    ("golf", "golf"),
+    ("basketball", "baloncesto"),
+]
+INSTRUMENTS = [
+    ("violin", "el violín"),
+    ("flute", "la flauta"),
+    ("drums", "la batería"),
+    ("accordion", "el acordeón"),
+    ("cello", "el violonchelo"),
+]
+NAMES = [
+    *KIN,
+    *(
+        Person(name, name, woman)
+        for name, woman in [
+            ("Tom", False),
+            ("Mary", True),
+            ("John", False),
+            ("Ana", True),
+            ("Peter", False),
+            ("Lucy", True),
+        ]
+    ),
+]
+# {p}: somebody; {s}: a sport; {t}: a time
+PLAYED = """
+How often does {p} play {s}? | ¿Con qué frecuencia juega {p} al {s}?
+How often does {p} play {s} {t}? | ¿Con qué frecuencia juega {p} al {s} {t}?
+How often do you play {s}? | ¿Con qué frecuencia juegas al {s}?
+How often do they play {s}? | ¿Con qué frecuencia juegan al {s}?
+How often do your friends play {s}? | ¿Con qué frecuencia juegan al {s} tus amigos?
+How many times a week does {p} play {s}? | ¿Cuántas veces a la semana juega {p} al {s}?
+How well does {p} play {s}? | ¿Qué tal juega {p} al {s}?
+How long has {p} been playing {s}? | ¿Cuánto tiempo lleva {p} jugando al {s}?
+Does {p} play {s} {t}? | ¿Juega {p} al {s} {t}?
+When does {p} play {s}? | ¿Cuándo juega {p} al {s}?
+Where does {p} play {s} {t}? | ¿Dónde juega {p} al {s} {t}?
+Who does {p} play {s} with? | ¿Con quién juega {p} al {s}?
+Why does {p} not play {s} any more? | ¿Por qué ya no juega {p} al {s}?
+Did {p} play {s} yesterday? | ¿Jugó {p} al {s} ayer?
+{p} plays {s} {t}. | {p} juega al {s} {t}.
+{p} does not play {s}. | {p} no juega al {s}.
+{p} often plays {s} {t}. | {p} juega a menudo al {s} {t}.
+{p} played {s} all afternoon. | {p} jugó al {s} toda la tarde.
+{p} is playing {s} in the park. | {p} está jugando al {s} en el parque.
+{p} cannot play {s} today. | {p} no puede jugar al {s} hoy.
+{p} will play {s} tomorrow. | {p} jugará al {s} mañana.
+{p} likes playing {s}. | A {p} le gusta jugar al {s}.
+I play {s} with {p} {t}. | Juego al {s} con {p} {t}.
+We play {s} {t}, and {p} watches us. | Jugamos al {s} {t} y {p} nos mira.
+They never play {s} {t}. | Nunca juegan al {s} {t}.
+Do you want to play {s} with {p}? | ¿Quieres jugar al {s} con {p}?
+"""
+MUSIC = """
+How often does {p} play the {i}? | ¿Con qué frecuencia toca {p} {e}?
+How often do you play the {i}? | ¿Con qué frecuencia tocas {e}?
+When does {p} play the {i}? | ¿Cuándo toca {p} {e}?
+{p} plays the {i} {t}. | {p} toca {e} {t}.
+Does {p} play the {i}? | ¿Toca {p} {e}?
+"""
+PLAY_TIMES = [
+    ("on Saturdays", "los sábados"),
+    ("in summer", "en verano"),
+    ("in winter", "en invierno"),
+    ("after school", "después de clase"),
+    ("at the weekend", "el fin de semana"),
+]
+# {p}: a woman; {c}, {k}: what she has in her hair
+HAIR = """
+{p} put {c} in her hair. | {p} se puso {k} en el pelo.
+{p} always wears {c} in her hair. | {p} siempre lleva {k} en el pelo.
+{p} came to the door with {c} in her hair. | {p} salió a la puerta con {k} en el pelo.
+Why does {p} have {c} in her hair? | ¿Por qué tiene {p} {k} en el pelo?
+{p} does not like to have {c} in her hair. | A {p} no le gusta tener {k} en el pelo.
+{p} still had {c} in her hair when we came. | {p} todavía tenía {k} en el pelo cuando llegamos.
+{p} bought new {c} for her hair. | {p} compró {k} para el pelo.
+{p} has {c} in her hair. | {p} tiene {k} en el pelo.
+{p} is looking for {c}. | {p} está buscando {k}.
+{p} lent me {c} for the party. | {p} me prestó {k} para la fiesta.
+{p} keeps {c} in a box. | {p} guarda {k} en una caja.
+There were {c} all over {p}'s hair. | Había {k} por todo el pelo de {p}.
+We gave {p} {c}. | Le regalamos {k} a {p}.
+With {c} in her hair, {p} opened the window. | Con {k} en el pelo, {p} abrió la ventana.
+{p} slept all night with {c} in her hair. | {p} durmió toda la noche con {k} en el pelo.
+"""
+IN_HAIR = [
+    ("curlers", "rulos"),
+    ("big curlers", "rulos grandes"),
+    ("pink curlers", "rulos de color rosa"),
+    ("hair curlers", "rulos"),
+    ("curlers", "rulos"),
+    ("flowers", "flores"),
+    ("hairpins", "horquillas"),
+    ("ribbons", "cintas"),
+]
+# things that work: English, Spanish
+RUNS = [
+    *MACHINES,
+    *things("""taxi=taxi m, truck=camión m, coach=autocar m, scooter=patinete m, bicycle=bicicleta f, engine=motor m,
+    computer=ordenador m, radio=radio f, television=televisor m, phone=teléfono m, caravan=caravana f,
+    jeep=todoterreno m, lift=ascensor m, piano=piano m, watch=reloj m"""),
+]
+SPOKEN = [
+    (
+        "I was talking to {q} about {h} {o} {n} to find out if it was {a}.",
+        "Estaba hablando con {q} sobre su {v} {n} para averiguar si {w}.",
+    ),
+    (
+        "I was speaking with {q} about {h} {o} {n} to see whether it was {a}.",
+        "Estaba hablando con {q} de su {v} {n} para ver si {w}.",
+    ),
+    (
+        "We talked to {q} about {h} {o} {n} because we wanted to know if it was {a}.",
+        "Hablamos con {q} sobre su {v} {n} porque queríamos saber si {w}.",
+    ),
+    (
+        "{p} was talking to {q} about {h} {o} {n} to find out whether it was {a}.",
+        "{p} estaba hablando con {q} sobre su {v} {n} para saber si {w}.",
+    ),
+    (
+        "I phoned {q} about {h} {o} {n} to ask if it was {a}.",
+        "Llamé a {q} por su {v} {n} para preguntarle si {w}.",
+    ),
+    (
+        "They asked {q} about {h} {o} {n} to find out if it was {a}.",
+        "Le preguntaron a {q} por su {v} {n} para saber si {w}.",
+    ),
+    (
+        "I wrote to {q} about {h} {o} {n}, but it was no longer {a}.",
+        "Le escribí a {q} sobre su {v} {n}, pero ya no {w}.",
+    ),
+]
+OLD = [("old", "viejo"), ("old", "viejo"), ("new", "nuevo")]
+WORKING = [
+    ("still running well", "todavía funcionaba bien"),
+    ("still working", "todavía funcionaba"),
+    ("running", "funcionaba"),
+    ("still running without problems", "todavía funcionaba sin problemas"),
+    ("still for sale", "todavía estaba en venta"),
+    ("working again", "volvía a funcionar"),
+]
+ONCE = [
+    ("running well", "funcionaba bien"),
+    ("working", "funcionaba"),
+    ("for sale", "estaba en venta"),
+]
+BUT = [
+    ("Está {a}, pero trabaja mucho.", "{S} is {e}, but {s} works a lot."),
+    ("Está {a}, pero tiene que trabajar.", "{S} is {e}, but {s} has to work."),
+    ("Está {a}, pero no triste.", "{S} is {e}, but not sad."),
+    ("Está {a}, pero está bien.", "{S} is {e}, but {s} is well."),
+    ("Está {a} y se va a la cama.", "{S} is {e} and is going to bed."),
+    ("Estaba {a}, pero era feliz.", "{S} was {e}, but {s} was happy."),
+    ("Está muy {a}, pero es amable.", "{S} is very {e}, but {s} is kind."),
+    ("Está {a} porque trabaja demasiado.", "{S} is {e} because {s} works too much."),
+    ("Hoy está {a}, pero es valiente.", "{S} is {e} today, but {s} is brave."),
+    ("No está {a}, pero quiere dormir.", "{S} is not {e}, but {s} wants to sleep."),
+    ("Ya no está {a}.", "{S} is no longer {e}."),
+    ("Creo que está {a}.", "I think {s} is {e}."),
+    ("Siempre está {a}, pero es inteligente.", "{S} is always {e}, but {s} is clever."),
+    ("¿Está {a}?", "Is {s} {e}?"),
+    ("¿Por qué está tan {a}?", "Why is {s} so {e}?"),
+    ("Es {b}, pero está {a}.", "{S} is {f}, but {s} is {e}."),
+]
+KINDS_OF = [
+    ("tall", "alto"),
+    ("rich", "rico"),
+    ("thin", "delgado"),
+    ("shy", "tímido"),
+    ("famous", "famoso"),
+]
+
+
+def filled(lines: str) -> Iterator[tuple[str, str]]:
+    """Both sides of each line."""
+    for line in lines.strip().split("\n"):
+        en, es = line.split(" | ")
+        yield en, es
+
+
+def plays(rng: random.Random) -> Iterator[Pair]:
+    """A sport is *jugar al*, an instrument *tocar*."""
+    for en, es in filled(PLAYED):
+        for said, dicho in [*SPORTS, *SPORTS[:1] * 12]:
+            person = rng.choice(NAMES)
+            time = rng.choice(PLAY_TIMES)
+            yield written(
+                en.format(p=person.en, s=said, t=time[0]),
+                es.format(p=person.es, s=dicho, t=time[1]),
+            )
+    for en, es in filled(MUSIC):
+        for said, dicho in [*INSTRUMENTS, *INSTRUMENTS]:
+            person = rng.choice(NAMES)
+            time = rng.choice(PLAY_TIMES)
+            yield written(
+                en.format(p=person.en, i=said, t=time[0]),
+                es.format(p=person.es, e=dicho, t=time[1]),
+            )
+
+
+def in_hair(rng: random.Random) -> Iterator[Pair]:
+    """Curlers are *rulos*."""
+    women = [one for one in NAMES if one.woman]
+    for en, es in filled(HAIR):
+        for said, dicho in [*IN_HAIR, *IN_HAIR[:5], *IN_HAIR[:1]]:
+            person = rng.choice(women)
+            yield written(
+                en.format(p=person.en, c=said), es.format(p=person.es, k=dicho)
+            )
+
+
+def spoken_of(rng: random.Random) -> Iterator[Pair]:
+    """A possession that is spoken of with its owner: whose it is, and whether it
+    works."""
+    for en, es in SPOKEN:
+        for thing in RUNS:
+            for woman in (False, True, True, False):
+                owner = rng.choice([one for one in PEOPLE if one.woman == woman])
+                person = other(owner, rng)
+                said, dicho = rng.choice(ONCE if "no longer" in en else WORKING)
+                old, viejo = rng.choice(OLD)
+                yield linked(
+                    en.format(
+                        p=person.en,
+                        q=owner.en,
+                        h=("his", "her")[woman],
+                        o=old,
+                        n=thing.en,
+                        a=said,
+                    ),
+                    es.format(
+                        p=person.es,
+                        q=owner.es,
+                        v=agreeing(viejo, thing.feminine),
+                        n=thing.es,
+                        w=dicho,
+                    ),
+                    thing,
+                )
+
+
+def endings(rng: random.Random) -> Iterator[Pair]:
+    """He and she where only an adjective's ending says which."""
+    for es, en in BUT:
+        for said, dicho in FEELS:
+            for woman in (False, True):
+                kind, clase = rng.choice(KINDS_OF)
+                yield written(
+                    en.format(
+                        S=("he", "she")[woman],
+                        s=("he", "she")[woman],
+                        e=said,
+                        f=kind,
+                    ),
+                    es.format(a=agreeing(dicho, woman), b=agreeing(clase, woman)),
+                )
+
+
 # What is left out
 
 
@@ -1273,6 +1541,10 @@ def main() -> None:
         possessives,
         sexes,
         senses,
+        plays,
+        in_hair,
+        spoken_of,
+        endings,
     ):
         found = [*dict.fromkeys(family(rng))]
         print(f"{family.__name__}: {len(found):,}")

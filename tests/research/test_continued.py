@@ -20,14 +20,14 @@ def start(tiny_checkpoint):
     return checkpoint.load(tiny_checkpoint)
 
 
-def patterns(tokenizer, tmp_path):
+def patterns(tokenizer, tmp_path, *often):
     path = tmp_path / "patterns.tsv"
     path.write_text(
         "The cat drinks milk, and it sleeps.\tEl gato bebe leche y duerme.\tpattern it cat\n"
         "The dog eats bread.\tEl perro come pan.\tpattern\n",
         encoding="utf-8",
     )
-    return continued.read_patterns(path, tokenizer, reverse=False)
+    return continued.read_patterns(path, tokenizer, False, *often)
 
 
 def task(start, found, **how):
@@ -52,6 +52,13 @@ def test_a_link_is_found_in_the_pieces_of_a_sentence(start, tmp_path):
     assert tokenizer.decode(typed.source) == "the cat drinks milk, and it sleeps"
     assert typed.seen and not any(one.seen for one in without)
     assert tokenizer.decode(linked.target) == "El gato bebe leche y duerme."
+
+
+def test_patterns_that_an_expression_finds_are_drawn_oftener(start, tmp_path):
+    found = patterns(start.tokenizer, tmp_path, "bread", 3)
+    said = [start.tokenizer.decode(one.source) for one in found]
+    assert said.count("The dog eats bread.") == said.count("the dog eats bread") == 3
+    assert len(said) == 8  # and the other pair in both its forms
 
 
 @pytest.mark.parametrize("link", ["it dog", "they cat", "cat it"])
