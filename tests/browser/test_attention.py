@@ -28,7 +28,7 @@ INSPECTED = say("inspected")
 def opened(visit, sentence, more="", **how):
     """The tab with a sentence, and the title of its picture."""
     page = visit(f"/?tab=attention&text={quote(sentence)}{more}", **how)
-    return page, page.locator(".view .title")
+    return page, page.locator(".view .title:visible")
 
 
 def again(visit, page):
@@ -118,7 +118,7 @@ def test_a_head_is_chosen_and_looked_at(visit, learned_pairs):
     page.locator(".view .save-menu summary").click()
     content, _ = saved(page, page.get_by_role("button", name=say("export_json")).click)
     assert {"cross", "encoder_self"} <= {*json.loads(content)}
-    expect(again(visit, page).locator(".view .title")).to_have_text(joined)
+    expect(again(visit, page).locator(".view .title:visible")).to_have_text(joined)
 
 
 def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
@@ -155,17 +155,17 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
     # another head keeps it
     page.locator(".locked-word .links button[aria-pressed=false]").first.click()
     expect(title).not_to_have_text(title_of(1, 3))
-    said = page.locator(".view .said")
+    said = page.locator(".view .said:visible")
     expect(said).to_contain_text("after <s> → predicts El looks at")
     idle(page)
 
     other = again(visit, page)
-    expect(other.locator(".view .title")).to_have_text(title.text_content())
-    expect(other.locator(".view .said")).to_have_text(said.text_content())
+    expect(other.locator(".view .title:visible")).to_have_text(title.text_content())
+    expect(other.locator(".view .said:visible")).to_have_text(said.text_content())
     expect(other.locator(".locked-word h3")).to_have_text("El")
     other.get_by_role("link", name="Español").click()
     other.wait_for_url("**/es?text=**")
-    expect(other.locator(".view .title")).to_contain_text(SPANISH.say("html_cross"))
+    expect(other.locator(".view .title:visible")).to_contain_text(SPANISH.say("html_cross"))
     expect(other.locator(".locked-word h3")).to_have_text("El")
     other.get_by_role("tab", name=SPANISH.say("tab_translate")).click()
     expect_spanish(other, spanish)

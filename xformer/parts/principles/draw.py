@@ -532,8 +532,11 @@ def mutual(
     trace: Trace, head: Head, language: Language = ENGLISH, pair: Sequence[str] = ()
 ) -> str:
     """Tabulate how far each head of the encoder is mutual, and say it of the head, of
-    all, and of their means a layer, beside chance; HTML that can be saved."""
+    all, and of their means a layer, beside chance; HTML that can be saved. "" for a
+    model without heads in its encoder."""
     heads = trace.encoder_self
+    if not heads.size:
+        return ""
     layers = heads.mean(axis=1)
     found = explain.mutual(heads)
     numbers = {
