@@ -9,7 +9,10 @@
   for (const [key] of former) query.delete(key);
   for (const [, , {'#': place, ...now}] of former) {
     Object.entries(now).forEach(one => query.set(...one));
-    if (place && !location.hash) history.replaceState(history.state, '', `#${place}`);
+    if (!place || location.hash) continue;
+    const whole = new URL(location.href);
+    whole.hash = place;
+    history.replaceState(history.state, '', whole);
   }
   const isIn = address => [...new URLSearchParams(address)].every(([key, value]) => query.get(key) === value);
   const layings = new Map(components.filter(({props}) => props.elem_id?.startsWith('laying-'))

@@ -78,7 +78,7 @@ def test_the_plan_takes_ninety_minutes_and_each_of_its_links_opens(running, lang
     for one, link in zip(plan(), links, strict=True):
         at = urlsplit(link)
         path = "/class/" if language is ENGLISH else "/class/es"
-        assert (at.netloc, at.path) == ("page.example.org", path)
+        assert (at.netloc, at.path, at.fragment) == ("page.example.org", path, one.at)
         query = dict(parse_qsl(at.query))
         assert query == dict(one.see)
         values, problems = page.controls.read(running, query)

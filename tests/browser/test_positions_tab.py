@@ -54,7 +54,7 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
     page.get_by_text(say("pos_kind_shift"), exact=True).click()
     expect(after).to_contain_text("shifted (5)")
     page.get_by_role("button", name=say("fold_positions")).click()
-    expect_table(page, 32, "10\u202f000")
+    expect_table(page, 32, "10,000")
     for name in ("curves", "waves", "distance", "rotation", "noise", "sentence"):
         expect(page.locator(f".pos-{name} .caption")).to_be_attached()
     idle(page)

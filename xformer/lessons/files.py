@@ -153,6 +153,7 @@ class Part:
     title: Text
     text: Text  # what to do; {} of a lesson
     see: Mapping[str, str]  # the address
+    at: str = ""  # the part that its fragment names
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,7 @@ def plan() -> tuple[Part, ...]:
             _text(one["title"], "title", MOST_OF_ENTRY),
             _text(one["text"], "text", MOST_OF_ENTRY),
             one["see"],
+            one.get("at", ""),
         )
         for one in _stored(PLAN)["plan"]
     )

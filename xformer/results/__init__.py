@@ -44,6 +44,8 @@ whatever text it is. Each record is of one text, so that B and V stand in no sha
 | MeaningMap.places | (W, 2) | whole number, from 0 |
 | MeaningMap.plane | (W, 2) | a number of the model |
 | MeaningMap.alike | (layers + 1, own, own) | cosine |
+| WholePass.reliance | (N - 1, N) | nats |
+| WholePass.looks | (N - 1, N) | probability, rows sum to 1 |
 | Sentiment.weights | (L,) | probability, they sum to 1 |
 | Maximum.values | (W + 2, D) | a number of the model |
 | Maximum.weights | (D,) | nats of a unit of the number |

@@ -112,7 +112,7 @@ def test_a_map_of_a_change_is_saved_with_its_numbers(
 def test_the_table_is_drawn_with_its_colours_and_named_by_its_size(bench, table):
     drawn = bench.mount("pos-table", table()["table"])
     expect(drawn.locator(".caption")).to_have_text(
-        re.compile(r"^Positions 0 to 63 in 32 dimensions,\s*base\s*10\s000$")
+        re.compile(r"^Positions 0 to 63 in 32 dimensions,\s*base\s*10,000$")
     )
     expect(drawn.locator(".cbfill")).to_have_attribute("style", re.compile(r'url\("#'))
     drawn.show(table(d_model=8, base_power=2.0)["table"])

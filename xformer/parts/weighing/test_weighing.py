@@ -396,7 +396,7 @@ def answers(running, pictures, learned_pairs):
 
     def answers(**more):
         asked = {
-            "drawer": part.ID,
+            "drawer": part.WITHIN,
             "translation": translation,
             "weigh_head": "cross.2.1",
             "weigh_scope": "stack",
