@@ -165,7 +165,9 @@ def test_a_link_opens_the_same_picture_names_its_nonsense_and_leads_to_spanish(
     expect(other.locator(".locked-word h3")).to_have_text("El")
     other.get_by_role("link", name="Español").click()
     other.wait_for_url("**/es?text=**")
-    expect(other.locator(".view .title:visible")).to_contain_text(SPANISH.say("html_cross"))
+    expect(other.locator(".view .title:visible")).to_contain_text(
+        SPANISH.say("html_cross")
+    )
     expect(other.locator(".locked-word h3")).to_have_text("El")
     other.get_by_role("tab", name=SPANISH.say("tab_translate")).click()
     expect_spanish(other, spanish)
