@@ -6,7 +6,8 @@ CHROMIUM ?= $(shell command -v chromium-headless-shell || command -v chromium ||
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
 SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html xformer/parts/*/*.js xformer/parts/*/*.html tests/*/*.js benchmarks/*.js)
 
-IN_TWO = -n 2 --dist loadfile --no-loadscope-reorder  # two processes; the tests of a file share its servers and pages
+# Three processes, so that two cores have no rest; the tests of a file share its servers and pages.
+IN_THREE = -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test full night quick page pythons bench weight screenshots lint style clean
 demo: .venv/app
@@ -14,20 +15,20 @@ demo: .venv/app
 
 # What every change passes, with the types looked through beside it; a journey that fails is tried once more.
 test: .venv/dev .venv/chromium style
-	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO)
+	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_THREE)
 
 # All of that, and what trains or searches for long, packs the project, floods it or plays lessons to their end.
 full: .venv/dev .venv/chromium .venv/haproxy style
-	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_TWO) -m "not night"
+	$(BIN)/python -m tests.gate --beside $(BIN)/mypy $(IN_THREE) -m "not night"
 
 # What need not be known before the next morning, and whether ten thousand requests leave memory, threads or files behind.
 night: .venv/dev .venv/chromium .venv/haproxy
-	$(BIN)/python -m pytest $(IN_TWO) -m night
+	$(BIN)/python -m pytest $(IN_THREE) -m night
 	$(BIN)/python -m benchmarks --only soak
 
 # After each change: style, and the tests that concern what has changed since the last commit, but for the slow ones.
 quick: .venv/dev style
-	$(BIN)/python -m tests.quick $(IN_TWO)
+	$(BIN)/python -m tests.quick $(IN_THREE)
 
 # The page of the tests, kept for a file of journeys: TEST_SERVER=<its address> .venv/bin/python -m pytest <the file>
 page: .venv/dev

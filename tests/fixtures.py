@@ -99,7 +99,7 @@ MARKED = {
 
 def longest_first(items, seconds):
     """Sort tests by the seconds of their files, as `python -m tests.gate --measure`
-    notes them, so that two processes end at about the same time. A file that nobody has
+    notes them, so that processes end at about the same time. A file that nobody has
     measured counts as the mean."""
     files = {name: taken for name, taken in seconds.items() if name == file_of(name)}
     mean = sum(files.values()) / len(files)

@@ -509,9 +509,11 @@ def test_how_often_the_noun_is_meant_is_said_where_one_is_named():
         asked(made_trace(*CAR, links, layers=2, heads=3), kind="refer")[-1][-1]
         for links in ([(1, 2, "it", "car", 0.62)], [])
     )
-    assert "49 times of 72" in draw.questions([named], ENGLISH, measured=measured)
+    assert "in 49 of 72 new sentences" in draw.questions(
+        [named], ENGLISH, measured=measured
+    )
     for one, known in ((named, None), (none, measured)):
-        assert "times of" not in draw.questions([one], ENGLISH, measured=known)
+        assert "new sentences" not in draw.questions([one], ENGLISH, measured=known)
 
 
 def test_they_are_in_the_language_of_the_page(running):
