@@ -50,8 +50,10 @@ function unfold(name) {
 // Opens the part, if one is named, and brings it, or one of its pictures, into sight; whether it did.
 function show(name, picture) {
   const shown = name ? unfold(name) : inSight(picture);
-  if (!shown || (picture && !inSight(picture))) return false;
-  if (shown.matches('[role=tab]') && innerWidth <= 640) shown.click();  // opens the drawer
+  if (!shown) return false;
+  const drawer = shown.closest('.drawer');
+  if (drawer && innerWidth <= 640 && drawer.dataset.open !== 'true') shown.click();
+  if (picture && !inSight(picture)) return false;
   hold(name, shown, picture);
   shown.focus({preventScroll: true});
   return true;
@@ -63,7 +65,7 @@ let stopWaiting = () => {};
 function follow() {
   const [, name, picture] = location.hash.match(/^#([\w-]*):?([\w-]*)$/) ?? [];
   stopWaiting();
-  if (name || picture) stopWaiting = attemptUntilDone(() => show(name, picture));
+  if (name || picture) stopWaiting = attemptUntilDone(() => show(name, picture), () => name && show(name));
 }
 
 // A text without accents and capitals, so that "atencion" finds "Atención".

@@ -211,6 +211,7 @@ function tableOf({data, layout}) {  // a row for each number
 
 export default function start({element, props, trigger, watch}) {
   let box = null;     // the element that Plotly draws in
+  let drawnFor = 0;   // its width then
   let figure = null;  // {data, layout}
   let draws = 0;
   let restUntil = 0;  // before this time a newer figure waits for a free moment
@@ -250,8 +251,9 @@ export default function start({element, props, trigger, watch}) {
     const begun = performance.now();
     if (box !== inside('.plot')) {
       box = inside('.plot');
-      onOtherWidth(box, () => figure && draw(), box.clientWidth);
+      onOtherWidth(box, () => figure && box.clientWidth !== drawnFor && draw(), box.clientWidth);
     }
+    drawnFor = box.clientWidth;
     const shown = fitted(figure, room());
     await Plotly.react(box, shown.data, shown.layout, {displayModeBar: false});
     // A click on a curve triggers 'pick' with the first of the values that its points carry.

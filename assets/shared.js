@@ -116,13 +116,14 @@ export function whenOutOfSight(element, call) {
   document.addEventListener('visibilitychange', () => document.hidden && element.isConnected && call());
 }
 
-// Calls a function whenever an element that is seen has another width than before. Only the width counts, as drawing
-// changes the height. width: the one that it is drawn for already.
+// Calls a function whenever an element that is seen has another width than before, and when it comes into sight again,
+// as it may have been drawn meanwhile, in no room. Only the width counts, as drawing changes the height. width: the one
+// that it is drawn for already.
 export function onOtherWidth(element, call, width = 0) {
   new ResizeObserver(() => {
-    if (!element.clientWidth || element.clientWidth === width) return;
+    if (element.clientWidth === width) return;
     width = element.clientWidth;
-    call();
+    if (width) call();
   }).observe(element);
 }
 

@@ -72,8 +72,7 @@ class Language:
         return self.texts[key].format(**{**values, **whole})
 
     def number(self, value: float, digits: int = 0) -> str:
-        """Write a number with separators of thousands, and so many digits after the
-        point."""
+        """Write a number with separators of thousands. digits: after the point."""
         return f"{value:,.{digits}f}".replace(",", self.thousands)
 
     def html(self, key: str, /, **values: Any) -> str:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -202,6 +203,7 @@ def read(path: Path) -> Recorded:
     return Recorded(about, tuple(courses), len(runs) - len(courses))
 
 
+@cache
 def divided_after(path: Path = RUNS) -> Message | None:
     """Say what division after the softmax does to models that are trained so from the
     beginning; None where no such runs were recorded, or no others."""

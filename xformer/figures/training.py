@@ -143,6 +143,8 @@ def without(settings: RunSettings, language: Language = ENGLISH) -> str:
     """Name what a run goes without, or say that its model is whole."""
     if not settings.without:
         return language.say("recorded_whole")
+    if settings.without == "before":  # its division comes after
+        return language.say("recorded_after")
     return language.say(
         "recorded_without", part=language.say(f"part_{settings.without}")
     )

@@ -103,7 +103,9 @@ class Unmasked:
     # those of them that stand in none of the sentences from which these were drawn
     rare: tuple[str, ...]
     taken: int  # pieces that the page's model makes of the same text
-    cut: int  # words at its end, known ones, that are not read: there are too many
+    # known words at the end of the sentence, or of a longer translation that was typed,
+    # that are not read: there are too many
+    cut: int
     # the words of the translation, N: SOS, those that are known, EOS …
     target: tuple[str, ...]
     missing: tuple[str, ...]  # words of the translation that the vocabulary has not

@@ -228,8 +228,8 @@ class Layout(dict[str, Any]):
     def _hold(self, module: Any, fold: gr.Accordion) -> None:
         """Lay a part out as a section of a fold: it is opened with that, and again
         with the part that has it."""
-        opened = gr.Textbox("0", visible=False)
-        is_open = gr.Textbox("", visible=False)
+        opened = gr.Textbox("0", **components.WIRE)
+        is_open = gr.Textbox("", **components.WIRE)
         with self.folded(module.ID):
             part = self.inner(opened=opened)
             module.build(part)

@@ -151,16 +151,11 @@ def classifier(
 
 def both(
     models: Sequence[tuple[ModelInfo, Sequence[Block]]],
-    source: int | None = None,
-    target: int | None = None,
     language: Language = ENGLISH,
 ) -> str:
     """Draw the GRU and the GRU with attention side by side, the boxes marked that only
-    one of them has; HTML. source, target: as in `architecture`."""
-    lengths = {
-        "encoder": "S" if source is None else str(source),
-        "decoder": "T" if target is None else str(target),
-    }
+    one of them has, for S pieces and T; HTML."""
+    lengths = {"encoder": "S", "decoder": "T"}
     (before, _), (after, blocks_after) = models
     cost = sum(one.parameters for one in blocks_after if one.name == "attention")
     return fill(

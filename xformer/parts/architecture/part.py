@@ -152,28 +152,19 @@ def _both_recurrent(part: Layout, blocks: Callable[..., gr.HTML]) -> None:
         part["seq2seq"] = blocks("", frame="chart")
     fold.expand(
         **part.page.always(part.page.models)(
-            draw_both, {"trace": part.page.trace}, {"seq2seq": part["seq2seq"]}
+            draw_both, {}, {"seq2seq": part["seq2seq"]}
         ),
         **QUIET,
     )
 
 
-def draw_both(
-    models: ModelPool, language: Language, *, trace: Trace | None
-) -> dict[str, Any]:
+def draw_both(models: ModelPool, language: Language) -> dict[str, Any]:
     """Draw the GRU and the one with attention, and say what differs."""
     found = []
     for name in RECURRENT:
         with generation(models, name) as service:
             found.append((service.info, service.blocks()))
-    return {
-        "seq2seq": figure.both(
-            found,
-            len(trace.source) if trace else None,
-            len(trace.target) if trace else None,
-            language,
-        )
-    }
+    return {"seq2seq": figure.both(found, language)}
 
 
 def _sizes(part: Layout) -> None:

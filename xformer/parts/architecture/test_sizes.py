@@ -286,7 +286,7 @@ def test_a_lecture_opens_the_table_with_the_sizes_that_it_names(page):
 def test_two_recurrent_models_stand_side_by_side_and_their_difference_is_said(
     generations, language
 ):
-    drawn = part.draw_both(generations, language, trace=None)["seq2seq"]
+    drawn = part.draw_both(generations, language)["seq2seq"]
     assert drawn.count("<figure") == 2 and "data-stack" not in drawn
     marked = [drawn.count(f'data-box="{one}"') for one in ("states_last", "additive")]
     assert marked == [1, 1] and drawn.count('data-box="states_each"') == 1

@@ -442,6 +442,8 @@ def test_what_came_back_is_drawn_with_its_measured_scores(given_back, language):
     assert len(table["rows"]) == 3 + 7 + 128
     styled = [float(one) for one in re.findall(r'--value:([^"]+)"', drawn)]
     assert styled == pytest.approx(given_back.code, abs=1e-3), "a style has a hyphen"
+    line = re.findall(r'<th scope="row">(\d+) %</th>', drawn)
+    assert line == ["0", "17", "33", "50", "67", "83", "100"]
 
 
 def test_a_wider_bottleneck_lets_more_through(given_back):

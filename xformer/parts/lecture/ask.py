@@ -14,6 +14,7 @@ from xformer.explain.whole_sentences import Vocabulary, words
 from xformer.results import Message, Unmask, Unmasked, UserError, WholePass
 from xformer.serve.answers import Answers
 from xformer.serve.protocol import Progress
+from xformer.serve.text import clean
 from xformer.whole_sentence import WholeSentence
 
 FILE = Path(__file__).with_name("unmasked.npz")  # `research study unmasked`
@@ -66,6 +67,8 @@ def unmask(service: Any, asked: Unmask, progress: Progress | None = None) -> Unm
     model = one.models["masked"]
     length = model.config.words
     most = length - len(whole_sentences.MARKS)
+    for typed in filter(str.strip, (asked.text, asked.target)):
+        clean(typed)  # which refuses what is too long
     text, source_words, unknown = read(vocabulary, "source", asked.text)
     is_own = bool(asked.target.strip())
     _, target_words, missing = (
@@ -89,7 +92,7 @@ def unmask(service: Any, asked: Unmask, progress: Progress | None = None) -> Unm
         tuple(unknown),
         tuple(word for word in unknown if word not in vocabulary.wide),
         len(service.tokenizer.encode(asked.text)),
-        len(source_words[most:]),
+        len(max(source_words, target_words, key=len)[most:]),
         tuple(vocabulary.target[i] for i in target[0].tolist()),
         tuple(missing),
         is_own,

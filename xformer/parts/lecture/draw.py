@@ -56,7 +56,9 @@ def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
         seen=sum(bool(one.twin) for one in sentences),
         aimed=len(aimed),
         words=", ".join(
-            f"“{word}”" for one in aimed for word in one.words or (one.text,)
+            language.say("quoted", text=word)
+            for one in aimed
+            for word in one.words or (one.text,)
         ),
         nearest=MADE["nearest"],
         back=MADE["en_es"],

@@ -68,7 +68,7 @@ def known(found: Unmasked, language: Language = ENGLISH) -> list[str]:
     what is not read."""
 
     def quoted(words: Sequence[str]) -> str:
-        return ", ".join(f"“{word}”" for word in words)
+        return ", ".join(language.say("quoted", text=word) for word in words)
 
     about = found.about
     say = language.say

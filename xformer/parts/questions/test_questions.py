@@ -509,7 +509,7 @@ def test_how_often_the_noun_is_meant_is_said_where_one_is_named():
         asked(made_trace(*CAR, links, layers=2, heads=3), kind="refer")[-1][-1]
         for links in ([(1, 2, "it", "car", 0.62)], [])
     )
-    assert "in 49 of 72 new sentences" in draw.questions(
+    assert "for 49 of 72 pronouns" in draw.questions(
         [named], ENGLISH, measured=measured
     )
     for one, known in ((named, None), (none, measured)):
