@@ -64,7 +64,7 @@ def test_what_stands_out_of_pre_training_is_said_by_its_numbers():
     assert "59.5 % against 56.3 % with 1 %" in said.replace("\u00a0", " ")
     assert "78.7 % against 76.2 % with 100 %" in said or "against 76.7 %" in said
     assert "80 reviews, a classifier from nothing has 53.2 %" in said
-    assert "loss 0.00 → 53.2 % of others" in said
+    assert "loss 0.00; 53.2 % of others right" in said
     one = [run for run in shipped.runs if run.kind not in ("two", "two_language")]
     fewer = figures.pretraining_found(replace(shipped, runs=tuple(one)), ENGLISH)
     assert "What stands out" not in fewer
