@@ -10,6 +10,7 @@ import pytest
 from research.taught import offered
 from xformer.figures.taught import LARGE, PATH, Taught, marked, marks, taught
 from xformer.figures.templates import fill
+from xformer.lessons.files import lessons
 from xformer.parts.learned.ask import Index, shipped
 from xformer.parts.lecture import draw as lecture
 from xformer.parts.sentences.part import PRESETS
@@ -48,7 +49,7 @@ def test_the_bound_of_a_sentence_is_that_of_texts_of_as_many_words():
 
 @pytest.mark.parametrize("model", LARGE)
 def test_what_the_page_offers_was_written_for_by_nobody_but_for_the_opening(model):
-    """And for the pair that is made of it."""
+    """And for the pair that is made of it; lessons count as examples."""
     examples = ALL_EXAMPLES["translation" if model == "en-es" else "translation_es"]
     pairs = [
         text
@@ -58,9 +59,12 @@ def test_what_the_page_offers_was_written_for_by_nobody_but_for_the_opening(mode
         for text in one["texts"]
     ]
     meanings = ALL_EXAMPLES[f"meanings_{LARGE[model]}"]
+    asked = [
+        step.address.get("text", "") for one in lessons().values() for step in one.steps
+    ]
     found = [
         one.text
-        for one in marked([*examples, *pairs, *meanings], model)
+        for one in marked([*examples, *pairs, *meanings, *asked], model)
         if one.aimed_at
     ]
     assert found == ([OPENING] if model == "en-es" else [])
