@@ -30,6 +30,7 @@ from xformer.training.data.corpora import Pair, key, read_marked_pairs
 NEAR = (36.0, 5.0)
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces with which a group of tested sentences begins
 RESAMPLES = 1_000  # of the calibration error that chance alone makes
+FOLDS = 10  # of a register: each is said what a fit to the others' nine says of it
 MOST_COMPARED = 2_000  # pairs, seen and unseen
 # pieces of a source, </s> left out, with which a bucket may begin
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)
@@ -283,15 +284,17 @@ def fit_quality(
     most: int | None = None,
 ) -> dict[str, Any]:
     """Fit on sets, each a register, how far a translation can be trusted; test it on
-    each of them by a fit to the others, which has seen nothing of its kind.
+    each of them by a fit to the others, which has seen nothing of its kind, and by fits
+    that know the kind and other sentences of it.
 
     most: sentences of a set, drawn at random. One is good whose chrF to the nearest
     reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
     docs/RESULTS.md. Returns weights, what each register adds, and search, and by
     set and length how many sentences, which share (0 to 1) is good, the "least" and
     the "most" that were said, the calibration "error" of such ranges, "by chance" the
-    95th percentile of that error if every least estimate were exactly right, and the
-    share of pairs in which a good one is "ranked" before a bad one. Raises ValueError where there is one set.
+    95th percentile of that error if every least estimate were exactly right, the
+    share of pairs in which a good one is "ranked" before a bad one, and the error where
+    the kind is "known". Raises ValueError where there is one set.
     """
     if len(sets) < 2:
         raise ValueError("one set is too few: it is tested by a fit to others")
@@ -319,6 +322,7 @@ def fit_quality(
         left = names == name
         weights, others = fit_registers(x[~left], [*names[~left]], good[~left])
         said[:, left] = quality.between(weights, [*others.values()], x[left])
+    known = _known(x, names, good)
     drawn = np.random.default_rng(0).random((RESAMPLES, len(x))) < said[0]
     groups = {
         **{name: names == name for name in sets},
@@ -345,11 +349,30 @@ def fit_quality(
                     float(np.quantile(_outside(said[:, of], drawn[:, of]), 0.95)), 3
                 ),
                 "ranked": round(_ranked(said.mean(0)[of], good[of]), 3),
+                "known": round(float(_outside(known[:, of], good[of])), 3),
             }
             for name, of in groups.items()
             if of.any()
         },
     }
+
+
+def _known(x: np.ndarray, names: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """What is said (2, N), both ends equal, of sentences of known registers by fits to
+    the other folds of all registers."""
+    folds = np.zeros(len(x), dtype=int)
+    registers = [*dict.fromkeys(map(str, names))]
+    for name in registers:
+        of = names == name
+        folds[of] = np.arange(of.sum()) % FOLDS
+    said = np.zeros((2, len(x)))
+    for fold in range(FOLDS):
+        left = folds == fold
+        weights, added = fit_registers(x[~left], [*names[~left]], good[~left])
+        for name in registers:
+            own = left & (names == name)
+            said[:, own] = quality.between(weights, [added.get(name, 0)], x[own])
+    return said
 
 
 def _outside(said: np.ndarray, good: np.ndarray) -> np.ndarray:

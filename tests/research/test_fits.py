@@ -235,6 +235,9 @@ def test_the_command_fits_tests_and_keeps(
         and tested["wrong"]["least"] == tested["wrong"]["most"] > 0.9
     ), "each is told by a fit to the other"
     assert min(tested[name]["error"] for name in ("known", "wrong")) > 0.9
+    assert max(tested[name]["known"] for name in ("known", "wrong")) < 0.5, (
+        "but not by one that has others of its kind"
+    )
     by_length = [tested[name] for name in tested if name.startswith("from ")]
     assert sum(group["sentences"] for group in by_length) == 12
     assert [*kept["registers"]] == ["known", "wrong"]
@@ -256,6 +259,7 @@ def test_the_command_fits_tests_and_keeps(
         "by",
         "chance",
         "ranked",
+        "known",
     ]
     assert lines[1].startswith("known")
     assert lines[-1].startswith("beam 5, checkpoint copy ")
