@@ -37,8 +37,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--quality",
         action="store_true",
-        help="say first which share (0 to 1) of translations like it say what was meant, at least and at most "
-        "by the kind of text, or “unknown”",
+        help="say first which share (0 to 1) of translations like it say what was meant, in the hardest and the "
+        "easiest kind of text that was measured, or “unknown”",
     )
 
 

@@ -200,8 +200,9 @@ def _service(name: str) -> Any:
 
 
 class Asked(BaseModel, extra="forbid", strict=True):
-    """A request to translate a text. quality: say how far it can be trusted, at least
-    and at most, each 0 to 1; null where that is not known."""
+    """A request to translate a text. quality: say which share (0 to 1) of translations
+    like it say what was meant, in the hardest and the easiest kind of text that was
+    measured; null where that is not known."""
 
     text: str
     beam: int = Field(5, ge=1, le=16)
