@@ -98,6 +98,28 @@ def read_patterns(
     return found
 
 
+def also_drawn(
+    pairs: Sequence[corpora.Pair], tokenizer: Tokenizer, expression: str, reverse: bool
+) -> list[Linked]:
+    """Choose pairs of people's own that are drawn as patterns are: those in which the
+    expression is found, as "English<tab>Spanish"."""
+    return [
+        Linked(tokenizer.encode(source), tokenizer.encode(target))
+        for english, spanish in pairs
+        if re.search(expression, f"{english}\t{spanish}")
+        for source, target in [(spanish, english) if reverse else (english, spanish)]
+    ]
+
+
+def pieces_of(tokenizer: Tokenizer, expression: str) -> list[int]:
+    """The ids of the pieces that are what an expression says, "▁(she|he)"."""
+    return [
+        piece
+        for piece, text in enumerate(tokenizer.pieces(range(len(tokenizer))))
+        if re.fullmatch(expression, text)
+    ]
+
+
 class Keeping(TranslationTask):
     """Translation with pairs by pattern between the batches of all others."""
 
@@ -112,12 +134,15 @@ class Keeping(TranslationTask):
         layer: int | None = None,
         teacher: nn.Module | None = None,
         taught: Sequence[Sequence[int]] = (),
+        only: Sequence[int] = (),
     ) -> None:
         """every: a batch of patterns after so many others. keep: the share of what the
         teacher predicts, the model as it begins where there is no other. learn: the
         weight of the reference of a pattern. link: that of a link, in target pieces.
         layer: of the encoder, from 1, whose head is taught; None: whichever links best.
         taught: heads of the encoder, [layer, head] from 1, that were taught before.
+        only: pieces of a pattern's target whose reference is learned; for all others
+        what the teacher predicts is kept. None given: all are learned.
         """
         super().__init__(*args)
         self.model: Transformer
@@ -128,6 +153,7 @@ class Keeping(TranslationTask):
         self.link = link
         teacher = teacher or copy.deepcopy(self.model)
         self.teacher = teacher.eval().requires_grad_(False)
+        self.only = torch.tensor(only) if only else None
         self.head = self.best_head(layer)
         self.taught = [list(one) for one in taught]
         if any(one.seen for one in patterns) and [*self.head] not in self.taught:
@@ -161,11 +187,21 @@ class Keeping(TranslationTask):
         )
         if not model.training:
             return loss
+        kept = self.kept(logits, sources, targets, device)
+        return (1 - self.keep) * loss + self.keep * kept[wanted != PAD].sum()
+
+    def kept(
+        self,
+        logits: Tensor,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        device: torch.device,
+    ) -> Tensor:
+        """Cross-entropy with what the teacher predicts, [B, T], nats."""
         with torch.no_grad():
             predicted = forced(self.teacher, sources, targets, device)[0]
             predicted = predicted.float().softmax(-1)
-        kept = -(predicted * logits.float().log_softmax(-1)).sum(-1)
-        return (1 - self.keep) * loss + self.keep * kept[wanted != PAD].sum()
+        return -(predicted * logits.float().log_softmax(-1)).sum(-1)
 
     def pattern_loss(
         self, model: nn.Module, batch: Sequence[Linked], device: torch.device
@@ -188,9 +224,21 @@ class Keeping(TranslationTask):
             [one.target for one in batch],
             device,
         )
+        learned = wanted
+        if self.only is not None:
+            chosen = torch.isin(wanted, self.only)
+            learned = wanted.where(chosen, PAD)
         loss = self.learn * SmoothedCrossEntropy.apply(
-            logits.flatten(0, 1), wanted.flatten(), self.smoothing
+            logits.flatten(0, 1), learned.flatten(), self.smoothing
         )
+        if self.only is not None:
+            rest = self.kept(
+                logits,
+                [one.source for one in batch],
+                [one.target for one in batch],
+                device,
+            )
+            loss = loss + rest[(wanted != PAD) & ~chosen].sum()
         shares = [
             kept[0][row, head - 1, one.asks, [*one.seen]].sum()
             for row, one in enumerate(batch)
@@ -268,6 +316,12 @@ def main() -> None:
         "--often", default="", help="an expression: such patterns are drawn oftener"
     )
     parser.add_argument("--times", type=int, default=4, help="as often")
+    parser.add_argument(
+        "--also", default="", help="pairs of others to draw as patterns, an expression"
+    )
+    parser.add_argument(
+        "--only", default="", help="pieces of a pattern that are learned (default all)"
+    )
     parser.add_argument("--average", type=float, default=0.998)
     parser.add_argument(
         "--evaluate", type=float, default=20, help="minutes between two scores on dev"
@@ -338,15 +392,20 @@ def main() -> None:
         options=run,
         seed=args.seed,
     )
+    patterns = read_patterns(
+        PATTERNS, start.tokenizer, args.reverse, args.often, args.times
+    )
+    if args.also:
+        patterns += also_drawn(
+            [*train, *extra], start.tokenizer, args.also, args.reverse
+        )
     task = Keeping(
         model,
         start.tokenizer,
         batches,
         (corpora.turned(dev) if args.reverse else dev)[:600],
         0.1,
-        patterns=read_patterns(
-            PATTERNS, start.tokenizer, args.reverse, args.often, args.times
-        ),
+        patterns=patterns,
         every=args.every,
         keep=args.keep,
         learn=args.learn,
@@ -356,6 +415,7 @@ def main() -> None:
         if args.teacher
         else None,
         taught=start.metrics.get(checkpoint.TAUGHT, ()),
+        only=pieces_of(start.tokenizer, args.only) if args.only else (),
     )
     print(
         f"{len(task.patterns):,} patterns, {sum(bool(one.seen) for one in task.patterns):,} with a link",

@@ -112,3 +112,29 @@ def test_batches_of_patterns_come_between_the_others(start, tmp_path):
     kinds = [isinstance(batch[0], Linked) for batch in running.batches(0, 0)]
     assert kinds == [False, True]
     assert running.weight(found) == sum(len(one.target) + 1 for one in found)
+
+
+def test_pairs_of_people_are_drawn_where_an_expression_is_found(start):
+    pairs = [("She is old.", "Es vieja."), ("She is old.", "Ella es vieja.")]
+    found = continued.also_drawn(pairs, start.tokenizer, "^She.*\tEs ", True)
+    assert [start.tokenizer.decode(one.source) for one in found] == ["Es vieja."]
+    assert start.tokenizer.decode(found[0].target) == "She is old."
+
+
+def test_only_the_pieces_that_are_named_are_learned(start):
+    tokenizer = start.tokenizer
+    cat = tokenizer.encode("cat")[0]
+    name = tokenizer.pieces([cat])[0]
+    assert continued.pieces_of(tokenizer, name) == [cat]
+    source = tokenizer.encode("The cat sleeps.")
+    unlike = [Linked(source, tokenizer.encode("El perro."))]
+    named = [Linked(source, [cat])]
+    sizes = []
+    for found in (unlike, named):
+        running = task(start, found, learn=9.0, only=[cat])
+        running.loss(running.model.train(), found, CPU).backward()
+        sizes.append(
+            max(float(one.grad.abs().max()) for one in running.model.parameters())
+        )
+    # what is not named is kept, so nothing is to be learned from it
+    assert sizes[0] < 1e-4 < sizes[1]
