@@ -1,16 +1,13 @@
 """An autoencoder in one file: its weights in half precision, its vocabulary, its shape
 and its scores."""
 
-import json
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from xformer.autoencoder import Autoencoder, AutoencoderConfig
-from xformer.results import Message, refusing
+from xformer.explain import archives
 from xformer.tokenizer import Tokenizer
 
 WEIGHT = "weight."  # begins the names of arrays that are weights
@@ -28,30 +25,20 @@ def save(
     path: Path, model: Autoencoder, tokenizer: Tokenizer, metrics: dict[str, Any]
 ) -> None:
     """Write the file, .npz, whole or not at all."""
-    about = {"config": model.config.to_dict(), "metrics": metrics}
-    new = path.with_name(f"new-{path.name}")
-    np.savez_compressed(
-        new,
-        about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-        vocabulary=np.frombuffer(tokenizer.model, dtype=np.uint8),
-        **{
-            WEIGHT + name: tensor.detach().half().cpu().numpy()
-            for name, tensor in model.state_dict().items()
-        },
+    weights = {
+        WEIGHT + name: tensor.detach().half().cpu().numpy()
+        for name, tensor in model.state_dict().items()
+    }
+    archives.write(
+        path,
+        {"config": model.config.to_dict(), "metrics": metrics},
+        {"vocabulary": tokenizer.model, **weights},
     )
-    new.replace(path)
 
 
 def load(path: Path) -> Kept:
     """Read what `save` has written. Raises UserError where it is missing or broken."""
-    with (
-        refusing(
-            (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile),
-            Message.of("autoencoder_missing", file=path.name),
-        ),
-        np.load(path, allow_pickle=False) as kept,
-    ):
-        about = json.loads(kept["about"].tobytes())
+    with archives.reading(path, "autoencoder_missing") as (about, kept):
         model = Autoencoder(AutoencoderConfig(**about["config"]))
         model.load_state_dict(
             {

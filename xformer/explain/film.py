@@ -9,9 +9,6 @@ precision.
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +18,10 @@ import numpy as np
 import torch
 
 from xformer.device import use_threads
-from xformer.explain import passes
+from xformer.explain import archives, passes
 from xformer.explain.alignment import READINGS
 from xformer.model import Config, Transformer
-from xformer.results import Film, Head, Message, Moment, Options, UserError, refusing
+from xformer.results import Film, Head, Message, Moment, Options, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.translator import translate_ids
 
@@ -101,36 +98,19 @@ def write(path: Path, reel: Reel) -> None:
         "moments": [vars(moment) for moment in reel.moments],
         "course": reel.course,
     }
-    np.savez_compressed(
-        path,
-        allow_pickle=False,
-        about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-        vocabulary=np.frombuffer(reel.tokenizer.model, np.uint8),
-        errors=reel.errors,
-        **{
-            f"weights.{name}": np.diff(one, axis=0, prepend=one[:1] * 0)
-            for name, one in reel.weights.items()
-            if name in reel.scales
-        },
-        **{
-            f"vectors.{name}": one
-            for name, one in reel.weights.items()
-            if name not in reel.scales
-        },
-        **{f"scales.{name}": one for name, one in reel.scales.items()},
-    )
+    arrays: dict[str, Any] = {"vocabulary": reel.tokenizer.model, "errors": reel.errors}
+    for name, one in reel.weights.items():
+        if name in reel.scales:
+            arrays[f"weights.{name}"] = np.diff(one, axis=0, prepend=one[:1] * 0)
+            arrays[f"scales.{name}"] = reel.scales[name]
+        else:
+            arrays[f"vectors.{name}"] = one
+    archives.write(path, about, arrays)
 
 
 def read(path: Path) -> Reel:
     """Read a film. Raises UserError where the file is missing or broken."""
-    with (
-        refusing(
-            (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile),
-            Message.of("film_missing", file=path.name),
-        ),
-        np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored,
-    ):
-        about = json.loads(stored["about"].tobytes())
+    with archives.reading(path, "film_missing") as (about, stored):
         named = {
             kind: {
                 name.removeprefix(f"{kind}."): stored[name]

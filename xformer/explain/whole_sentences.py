@@ -1,9 +1,7 @@
 """Models of `xformer.whole_sentence` in one file: weights of 8 bits, words, sentences
 to try and scores; and what such a model makes of a sentence."""
 
-import json
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xformer.results import Message, refusing
+from xformer.explain import archives
 from xformer.whole_sentence import EOS, SOS, Config, WholeSentence
 
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 MARKS = ("SOS", "EOS")
+SIDES = ("source", "target", "wide")  # of a Vocabulary
 LEVELS = 127  # of a weight of 8 bits, on either side of 0
 
 
@@ -74,55 +73,30 @@ def save(
     about: Mapping[str, Any],
 ) -> None:
     """Write the file, .npz, whole or not at all."""
-    text = {
-        "about": json.dumps(
-            {
-                **about,
-                "configs": {
-                    name: model.config.to_dict() for name, model in models.items()
-                },
-            },
-            ensure_ascii=False,
-        ),
-        "source": "\n".join(vocabulary.source),
-        "target": "\n".join(vocabulary.target),
-        "wide": "\n".join(vocabulary.wide),
-    }
     arrays = dict[str, Any]()
+    for side in SIDES:
+        arrays[side] = "\n".join(getattr(vocabulary, side)).encode()
     for name, model in models.items():
         for key, tensor in model.state_dict().items():
             for part, array in _coarse(tensor).items():
                 arrays[f"{name}:{key}{part}"] = array
-    new = path.with_name(f"new-{path.name}")
-    for name, value in text.items():
-        arrays[name] = np.frombuffer(value.encode(), dtype=np.uint8)
-    np.savez_compressed(new, **arrays)
-    new.replace(path)
+    configs = {name: model.config.to_dict() for name, model in models.items()}
+    archives.write(path, {**about, "configs": configs}, arrays)
 
 
 def load(path: Path) -> Kept:
     """Read what `save` has written. Raises UserError where it is missing or broken."""
-    with (
-        refusing(
-            (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile),
-            Message.of("whole_sentence_missing", file=path.name),
-        ),
-        np.load(path, allow_pickle=False) as kept,
-    ):
-        about, *sides = (
-            kept[name].tobytes().decode()
-            for name in ("about", "source", "target", "wide")
-        )
-        found = json.loads(about)
+    with archives.reading(path, "whole_sentence_missing") as (about, kept):
+        sides = [kept[side].tobytes().decode() for side in SIDES]
         models = {}
-        for name, config in found.pop("configs").items():
+        for name, config in about.pop("configs").items():
             model = WholeSentence(Config(**config))
             model.load_state_dict(
                 {key: _fine(kept, f"{name}:{key}") for key in model.state_dict()}
             )
             models[name] = model.eval()
         vocabulary = Vocabulary(*(tuple(side.split("\n")) for side in sides))
-    return Kept(models, vocabulary, found)
+    return Kept(models, vocabulary, about)
 
 
 def _fine(kept: Any, name: str) -> Tensor:
