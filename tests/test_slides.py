@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.pages import fact, gone, laid_out
+from xformer.explain import principles
 from xformer.lessons import choosing, files, panel
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Block, Head, Trace, UserError
@@ -203,10 +204,18 @@ def traced(maps):
     return replace(there, trace=trace)
 
 
-def test_a_map_and_its_transpose_share_what_stands_in_both():
-    assert said("mutual", traced([[[[0.5, 0.5], [0.5, 0.5]]]])) == "100"
-    # 0.5 of the first row's weight stands at its own place, nothing of the rest
-    assert said("mutual", traced([[[[0.5, 0.5], [0.0, 1.0]]]])) == "75"
+def test_a_slide_says_of_mutuality_what_the_fold_it_opens_says():
+    mirror = [[0.2, 0.8], [0.8, 0.2]]
+    one_way = [[0.2, 0.8], [0.0, 1.0]]
+    scene = traced([[mirror, one_way]])
+    found = CHECKS["mutual"](replace(scene, answer="0")).message
+    chance = float(principles.mutual_by_chance(scene.trace.encoder_self).mean())
+    assert dict(found.values) == {
+        "value": "0.5",
+        "least": "0.00",
+        "most": "1.00",
+        "chance": f"{chance:.2f}",
+    }
 
 
 def test_columns_of_a_map_do_not_add_up_to_1():

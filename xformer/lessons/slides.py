@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xformer.explain import positions
-from xformer.explain.principles import entropy, score, softmax, variance
+from xformer.explain import positions, principles
 from xformer.figures.labels import percent, place, shown
 from xformer.lessons.checks import Values, recorded_runs, stands
 from xformer.lessons.scene import Scene, choice, judged, number, there
-from xformer.results import Head, Trace, decimal, questions
+from xformer.results import Head, Trace, decimal, fixed, questions
 from xformer.serve.bleu import bleu
 
 SAMPLES = 2_000  # of random vectors
@@ -184,7 +183,7 @@ def row_weight(scene: Scene) -> tuple[float, Values]:
     row = walk.probabilities[min(scene.query or 1, len(walk.queries)) - 1]
     return 100 * float(row.max()), {
         "best": shown(walk.keys[int(row.argmax())]),
-        "bits": f"{float(entropy(row[None])[0]):.2f}",
+        "bits": f"{float(principles.entropy(row[None])[0]):.2f}",
     }
 
 
@@ -203,14 +202,15 @@ def column_sum(scene: Scene) -> tuple[float, Values]:
 
 @number
 def mutual(scene: Scene) -> tuple[float, Values]:
-    """The percentage of weight that A and its transpose share, averaged over the heads
-    of the encoder."""
+    """The mean cosine of A and its transpose, without the diagonal, over the heads of
+    the encoder; beside what it is by chance."""
     maps = scene.passed.encoder_self
     there(maps if maps.size else None)
-    shared = np.minimum(maps, maps.swapaxes(2, 3)).sum(axis=(2, 3)) / maps.shape[2]
-    return 100 * float(shared.mean()), {
-        "least": percent(float(shared.min())),
-        "most": percent(float(shared.max())),
+    found = principles.mutual(maps)
+    return float(found.mean()), {
+        "chance": fixed(float(principles.mutual_by_chance(maps).mean()), ".2f"),
+        "least": fixed(float(found.min()), ".2f"),
+        "most": fixed(float(found.max()), ".2f"),
     }
 
 
@@ -236,7 +236,7 @@ def leaked(scene: Scene) -> tuple[float, Values]:
     """The percentage of weight on pieces to come where the mask writes 0 instead of
     minus infinity: in the decoder's first head, averaged over rows."""
     walk = scene.walk(Head("decoder_self", 1, 1))
-    weights = softmax(np.where(walk.mask, walk.scaled, 0.0))
+    weights = principles.softmax(np.where(walk.mask, walk.scaled, 0.0))
     return 100 * float((weights * ~walk.mask).sum(axis=-1).mean()), {}
 
 
@@ -245,7 +245,9 @@ def own_weight(scene: Scene) -> tuple[float, Values]:
     """The percentage of weight that a piece puts on itself where queries and keys are
     what the head reads, without matrices: averaged over pieces."""
     walk = scene.walk(Head("encoder_self", 1, 1))
-    weights = softmax(score("identity", walk.x, walk.y), walk.x.shape[-1] ** -0.5)
+    weights = principles.softmax(
+        principles.score("identity", walk.x, walk.y), walk.x.shape[-1] ** -0.5
+    )
     return 100 * float(np.diag(weights).mean()), {"pieces": len(walk.keys)}
 
 
@@ -409,7 +411,7 @@ def dot_variance(scene: Scene) -> tuple[float, Values]:
     """The variance of dot products of random vectors as long as a query here."""
     info = scene.service.info
     length = info.d_model // info.n_heads
-    found = variance((length,), SAMPLES)
+    found = principles.variance((length,), SAMPLES)
     return float(found.plain[0]), {
         "length": length,
         "scaled": f"{float(found.scaled[0]):.2f}",
@@ -421,7 +423,7 @@ def largest_of_random(scene: Scene) -> tuple[float, Values]:
     """The largest of ten weights, in percent, where queries and keys as long as here are
     random and their scores are not scaled."""
     info = scene.service.info
-    found = variance((info.d_model // info.n_heads,), SAMPLES)
+    found = principles.variance((info.d_model // info.n_heads,), SAMPLES)
     return 100 * float(found.largest_plain[0]), {
         "scaled": percent(float(found.largest_scaled[0]))
     }
@@ -436,7 +438,7 @@ def factor(_: Scene, *, apart: float) -> tuple[float, Values]:
 @number
 def softmax_share(_: Scene, *, scores: Sequence[float]) -> tuple[float, Values]:
     """The weight, in percent, that the softmax gives to the first of these scores."""
-    found = softmax(np.array(scores, dtype=float))
+    found = principles.softmax(np.array(scores, dtype=float))
     written = ", ".join(decimal(one) for one in scores)
     return 100 * float(found[0]), {"scores": written}
 
