@@ -845,6 +845,14 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
             {"alignment": {"sentences": "all"}},
             "alignment.sentences is 'all' in place of a count",
         ),
+        (
+            {"referring": {"right": 1}},
+            "referring is \"{'right': 1}\" in place of a record of pronouns, said, right",
+        ),
+        (
+            {"referring": {"pronouns": 3, "said": 2, "right": None}},
+            "referring.right is 'None' in place of a count of at least 0",
+        ),
     ],
 )
 def test_metrics_of_another_form_are_one_sentence_that_names_the_file(

@@ -53,7 +53,7 @@ MOST_POSITIONS = 1 << 16
 MOST_BYTES = 1 << 26
 # What the values in metrics.json must be that the page shows, by their names in it; and
 # numbers that may be null.
-RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study|referring")
+RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported|study")
 RECORDS = re.compile(r"scores|poolings|lengths\.buckets|calibration\.bins|study\.\w+")
 NUMBER = re.compile(
     r"bleu|alignment\.sentences|calibration\.(?!bins$).+|scores\.(bleu|chrf|accuracy)|"
@@ -69,6 +69,8 @@ SHARE = re.compile(
     r"alignment\.sides|calibration\.(error|error_before|bins\.(confidence|accuracy))|"
     r"poolings\.(imdb|sst2)|scores\.accuracy"
 )
+# how often a noun that is named is the one that is meant
+REFERRING = ("pronouns", "said", "right")
 TAUGHT = "taught_heads"  # of the encoder, [layer, head] from 1 (`research.continued`)
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
 # of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB
@@ -582,6 +584,11 @@ def _fault(metrics: dict[str, Any]) -> str:
                 re.compile(r"poolings\.pooling"),
                 " or ".join(POOLINGS),
                 value in POOLINGS,
+            ),
+            (
+                re.compile("referring"),
+                f"a record of {', '.join(REFERRING)}",
+                isinstance(value, dict) and {*REFERRING} <= {*value},
             ),
             (re.compile(TAUGHT), "pairs of a layer and a head", _are_heads(value)),
             (COUNT, "a count of at least 0", number and value >= 0),
