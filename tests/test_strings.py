@@ -40,7 +40,8 @@ LITERAL = {
         store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
         weigh_text_queries weigh_text_zeroed
         lesson_said_brevity lesson_said_column_sum lesson_said_kernel lesson_said_leaked
-        lesson_said_mutual lesson_said_repeats lesson_said_sum_after lesson_said_units_on first_text_mutual pos_joined_layer shares_chance""",
+        lesson_said_mutual lesson_said_repeats lesson_said_sum_after lesson_said_units_on
+        first_text_mutual pos_joined_layer shares_chance""",
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted autoencoder_code beam_info energy_error_count error_beam
         error_slide error_smoothing error_step error_tree_sampling first_error_head first_error_padding

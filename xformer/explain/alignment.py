@@ -229,6 +229,13 @@ def given_heads(
     )
 
 
+def best_of(rates: np.ndarray) -> tuple[Head, str]:
+    """The head of the cross-attention with the lowest error rate, and in which reading.
+    rates: (2, layers, H), in the order of READINGS."""
+    reading = int(rates.min(axis=(1, 2)).argmin())
+    return Head.highest("cross", -rates[reading]), READINGS[reading]
+
+
 def head_scores(
     traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted"
 ) -> np.ndarray:

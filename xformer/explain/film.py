@@ -19,7 +19,7 @@ import torch
 
 from xformer.device import use_threads
 from xformer.explain import archives, passes
-from xformer.explain.alignment import READINGS
+from xformer.explain.alignment import READINGS, best_of
 from xformer.model import Config, Transformer
 from xformer.results import Film, Head, Message, Moment, Options, UserError
 from xformer.tokenizer import Tokenizer
@@ -52,19 +52,12 @@ class Reel:
     @property
     def head(self) -> Head:
         """The head of the cross-attention that aligns best at the last moment."""
-        _, layer, head = self._best
-        return Head("cross", layer + 1, head + 1)
+        return best_of(self.errors[-1])[0]
 
     @property
     def reading(self) -> str:
         """In which of alignment.READINGS it does."""
-        return READINGS[self._best[0]]
-
-    @property
-    def _best(self) -> tuple[int, int, int]:
-        last = self.errors[-1]
-        reading, layer, head = np.unravel_index(np.argmin(last), last.shape)
-        return int(reading), int(layer), int(head)
+        return best_of(self.errors[-1])[1]
 
     def at(self, moment: int) -> dict[str, torch.Tensor]:
         """The weights at a moment, from 0, as a model takes them."""
@@ -164,7 +157,7 @@ def play(
         )
         translations.append(reel.tokenizer.decode(best.tokens))
         trace = passes.trace(model, reel.tokenizer, pair, english)
-        of_head = trace.cross[reel.head.layer - 1, reel.head.head - 1]
+        of_head = trace.cross[reel.head.at]
         maps.append(of_head[1:] if given else of_head[:-1])
         losses.append(-float(np.mean(trace.log_probs)))
         pause()

@@ -255,7 +255,7 @@ def _chosen(
     together = stack_maps[layer - 1]
     kind = choice.show
     if joined:
-        together = np.stack([stack_maps[one.layer - 1, one.head - 1] for one in joined])
+        together = np.stack([stack_maps[one.at] for one in joined])
         kind = f"{kind}_chosen"
     return (
         maps.combine(together, choice.show),

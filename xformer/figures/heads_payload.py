@@ -76,7 +76,7 @@ def _reading(
     one = replace(choice, layer=alike[0].layer, head=alike[0].head)
     labels: Picture = picture(trace, one, language, stack_maps, given)
     predicted = named_by(choice, given, alike[:1]) == READINGS[0]
-    maps = np.stack([stack_maps[head.layer - 1, head.head - 1] for head in alike])
+    maps = np.stack([stack_maps[head.at] for head in alike])
     values = units(maps, trace.of(choice.stack), choice, predicted, language).values
     levels = np.round(np.clip(values, 0, 1) * MOST).astype("<u2")
     return {

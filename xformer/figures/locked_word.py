@@ -153,7 +153,7 @@ def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
     column = row_of(shown.column_words, lock.seen)
     if (lock.asks and row is None) or (lock.seen and column is None):
         return None
-    values = shown.values[head.layer - 1, head.head - 1]
+    values = shown.values[head.at]
     same = stack != "cross"
     if column is None:
         column = _largest(

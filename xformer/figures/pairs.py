@@ -157,7 +157,7 @@ def ranked(compared: Comparison) -> list[tuple[Head, float]]:
         pronoun |= is_asked
         asking = pronouns if is_asked else [row for row in both if not row.same] or both
         for head in Head.every(stack, *attention[0].probabilities.shape[:2]):
-            maps = [side.values[head.layer - 1, head.head - 1] for side in sides]
+            maps = [side.values[head.at] for side in sides]
             change = np.nan_to_num(side_by_side(maps[0], maps[1], asking, columns)[2])
             most = change.flat[int(np.abs(change).argmax())] if change.size else 0.0
             found.append((is_asked, head, float(most)))
@@ -208,7 +208,7 @@ def head_maps(
         return None
     to_come = named_by(choice, given) == READINGS[0]
     sides, rows, columns = _side_by_side(compared, choice, to_come)
-    maps = [side.values[head.layer - 1, head.head - 1] for side in sides]
+    maps = [side.values[head.at] for side in sides]
     first, second, difference = side_by_side(maps[0], maps[1], rows, columns)
     where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
     asks = (

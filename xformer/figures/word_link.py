@@ -47,7 +47,7 @@ def grid(
     maps = trace.of(stack).probabilities
     values = np.full(maps.shape[:2], np.nan)
     for link in links(trace, Choice(stack, words=True), lock, maps, given):
-        values[link.head.layer - 1, link.head.head - 1] = link.probability
+        values[link.head.at] = link.probability
     return values
 
 
@@ -188,5 +188,5 @@ def _largest(values: np.ndarray) -> tuple[int, int, float] | None:
     all are NaN."""
     if not np.isfinite(values).any():
         return None
-    layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
-    return int(layer) + 1, int(head) + 1, float(values[layer, head])
+    head = Head.highest("", np.nan_to_num(np.abs(values), nan=-1))
+    return head.layer, head.head, float(values[head.at])

@@ -68,8 +68,8 @@ def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
 
 
 def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
-    layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
-    return Head(stack, int(layer) + 1, int(head) + 1), float(shares[layer, head])
+    head = Head.highest(stack, shares)
+    return head, float(shares[head.at])
 
 
 def _name(scene: Scene, head: Head) -> str:
@@ -151,9 +151,7 @@ def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]
     head = scene.service.best_head
     asks = scene.position("target", word)
     row = {
-        text_of(scene.passed, one): float(
-            _shares(scene, "cross", asks, one)[head.layer - 1, head.head - 1]
-        )
+        text_of(scene.passed, one): float(_shares(scene, "cross", asks, one)[head.at])
         for one in scene.every("source")
     }
     return row, {"word": word, "head": place(head, scene.language)}
@@ -194,11 +192,7 @@ def head_for(
     )
     best, share = _best(shares, "encoder_self")
     head = scene.head
-    own = (
-        float(shares[head.layer - 1, head.head - 1])
-        if head.stack == "encoder_self"
-        else 0.0
-    )
+    own = float(shares[head.at]) if head.stack == "encoder_self" else 0.0
     return (
         (own - part * share) / SHARE,
         f"{_name(scene, head)} ({own:.2f})",

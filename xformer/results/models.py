@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from xformer.results.messages import Message, UserError
 from xformer.strings import ENGLISH, Language
 
@@ -43,6 +45,17 @@ class Head(NamedTuple):
             for layer in range(1, layers + 1)
             for head in range(1, heads + 1)
         ]
+
+    @classmethod
+    def highest(cls, stack: str, values: np.ndarray) -> Head:
+        """The head with the largest of values (layers, H); the first of several."""
+        layer, head = np.unravel_index(values.argmax(), values.shape)
+        return cls(stack, int(layer) + 1, int(head) + 1)
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Where it stands in an array (layers, H, …) of its stack."""
+        return self.layer - 1, self.head - 1
 
     @classmethod
     def parse(cls, name: str, stack: str = "") -> Head:

@@ -211,10 +211,8 @@ def costs(service: Service, one: Demonstration) -> float:
     head that links both best."""
     trace = service.translate_and_trace(one.texts[0])[1]
     heads = _looks(service, one)[0]
-    layer, head = map(int, np.unravel_index(heads.argmax(), heads.shape))
-    off = service.trace(
-        trace.text, trace.tokens, off=[Head("encoder_self", layer + 1, head + 1)]
-    )
+    head = Head.highest("encoder_self", heads)
+    off = service.trace(trace.text, trace.tokens, off=[head])
     found = service.ask(questions.Occlude(trace.text, trace.tokens))
     column = [shown(word).lower() for word in found.words].index(one.words[1].lower())
     return float(found.effect[:, column].sum()) - (
@@ -232,9 +230,7 @@ def aligned(service: Service, one: Demonstration) -> float:
         for side, word in zip(("target", "source"), one.words, strict=False)
     )
     head = service.best_head
-    return float(
-        _in_heads(service, trace, "cross", asks, seen)[head.layer - 1, head.head - 1]
-    )
+    return float(_in_heads(service, trace, "cross", asks, seen)[head.at])
 
 
 @_kind(texts=2, words=1)

@@ -255,14 +255,12 @@ def evaluate_alignment(
                 gold,
             )[0, 0]
         )
-    reading, layer, head = (
-        int(i) for i in np.unravel_index(np.argmin(rates), rates.shape)
-    )
+    head, reading = alignment.best_of(rates)
     return AlignmentScores(
         dict(zip(alignment.READINGS, rates, strict=True)),
-        alignment.READINGS[reading],
-        layer + 1,
-        head + 1,
+        reading,
+        head.layer,
+        head.head,
         len(gold),
         sides,
     )

@@ -117,7 +117,7 @@ def of_head(
     layers, heads = maps.shape[:2]
     if head.layer > layers or head.head > heads:
         return []
-    attention = maps[head.layer - 1, head.head - 1]
+    attention = maps[head.at]
     roles = []
     for role in ROLES[head.stack]:
         value = (

@@ -52,8 +52,8 @@ def answers(
     given = given and target[-1] + 1 < len(trace.predicted)
     rows = [i + given for i in target]
     groups = words(trace.source)
-    attention = trace.cross[head.layer - 1, head.head - 1]
-    norms = trace.cross_norms[head.layer - 1, head.head - 1]
+    attention = trace.cross[head.at]
+    norms = trace.cross_norms[head.at]
     raw, weighed = (
         maps.by_words(one, [rows], groups)[0]
         for one in (attention, maps.weigh(attention, norms))

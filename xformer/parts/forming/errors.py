@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xformer.explain.alignment import READINGS
+from xformer.explain.alignment import READINGS, best_of
 from xformer.results import SIDES, Course, Head, Moments, Trace
 
 
@@ -15,10 +15,7 @@ def followed(moments: Moments) -> tuple[Head, str] | None:
     last = moments.errors[-1]
     if not last.size:
         return None
-    reading, layer, head = (
-        int(i) for i in np.unravel_index(np.argmin(last), last.shape)
-    )
-    return Head("cross", layer + 1, head + 1), READINGS[reading]
+    return best_of(last)
 
 
 def better_reading(moments: Moments, head: Head) -> str:

@@ -509,7 +509,7 @@ def one_way(
     column than it gives; None for another stack."""
     if head.stack != "encoder_self":
         return None
-    weights = trace.encoder_self[head.layer - 1, head.head - 1]
+    weights = trace.encoder_self[head.at]
     beyond = weights - weights.T
     pieces = shown_all(trace.source)
     return heatmap.matrix(
@@ -551,7 +551,7 @@ def mutual(
         language.say(
             f"first_mutual_{head.stack}",
             **(
-                {"own": fixed(float(found[head.layer - 1, head.head - 1]), ".2f")}
+                {"own": fixed(float(found[head.at]), ".2f")}
                 if head.stack == "encoder_self"
                 else {}
             ),

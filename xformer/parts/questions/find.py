@@ -142,7 +142,7 @@ class Pair:
         maps = self.trace.cross
         if not maps.size:
             return np.zeros((0, 0))
-        rows = maps[self.aligns.layer - 1, self.aligns.head - 1, int(self.given) :]
+        rows = maps[self.aligns.at][int(self.given) :]
         return by_words(rows, self.asking, self.source.groups)
 
     @cached_property
@@ -261,7 +261,7 @@ def _refers(pair: Pair, word: int, before: list[int]) -> tuple[float, Question]:
 def _is_common(pair: Pair, head: Head, word: int, seen: int) -> bool:
     """Whether more than half of the other words look most at the word that is seen,
     too: then the head says little of this one."""
-    looks = pair.encoder[head.layer - 1, head.head - 1].argmax(axis=-1) == seen
+    looks = pair.encoder[head.at].argmax(axis=-1) == seen
     others = [i for i, is_word in enumerate(pair.source.are_words) if is_word]
     asking = [i for i in others if i not in (word, seen)]
     return bool(asking) and bool(looks[asking].mean() > 0.5)
@@ -316,8 +316,7 @@ def links(pair: Pair) -> Iterator[Question]:
         return
     apart, share, word, seen = max(far)
     maps = pair.encoder[:, :, word, seen]
-    layer, head = map(int, np.unravel_index(maps.argmax(), maps.shape))
-    head_of = Head("encoder_self", layer + 1, head + 1)
+    head_of = Head.highest("encoder_self", maps)
     values = {
         "word": side.texts[word],
         "seen": side.texts[seen],

@@ -330,7 +330,7 @@ def check_link(one, translation, trace, given):
 def links_of(trace, head, given, content):
     """For each word of the translation that says something, the word of the sentence
     that it looks at most, with its share, by sums."""
-    maps = trace.cross[head.layer - 1, head.head - 1]
+    maps = trace.cross[head.at]
     sources = all_words(trace.source)
     everything = words(trace.predicted)
     found = {}

@@ -52,15 +52,12 @@ def distances(
 ) -> str:
     """Tabulate how far each head has moved, the chosen one marked; HTML."""
     far = maps.distance(before.encoder_self, after.encoder_self)
-    most = Head(
-        "encoder_self",
-        *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)),
-    )
+    most = Head.highest("encoder_self", far)
     said = language.say(
         "maps_moved",
         where=place(chosen, language),
         most=place(most, language),
-        value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
+        value=f"{far[chosen.at]:.2f}",
         largest=f"{far.max():.2f}",
     )
     rows = [
@@ -87,7 +84,7 @@ def before_after(
     choice = ReaderChoice(*head, words=True)
     sides = [
         units(
-            trace.encoder_self[head.layer - 1, head.head - 1],
+            trace.encoder_self[head.at],
             trace.of("encoder_self"),
             choice,
             False,

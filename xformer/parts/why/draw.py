@@ -127,16 +127,14 @@ def twin(
         return float(np.abs(one[1]).max())
 
     stack, most = max(changes.items(), key=largest)
-    layer, head = (
-        int(one) for one in np.unravel_index(int(np.abs(most).argmax()), most.shape)
-    )
-    where = f"{language.say(f'stack_{stack}')} · {place(Head(stack, layer + 1, head + 1), language)}"
+    head = Head.highest(stack, np.abs(most))
+    where = f"{language.say(f'stack_{stack}')} · {place(head, language)}"
     said = language.say(
         "why_twin_said",
         twin=signed(swapped[1]),
         difference=signed(difference),
         head=where,
-        change=signed(float(most[layer, head])),
+        change=signed(float(most[head.at])),
     )
     return {
         **packed,

@@ -83,9 +83,7 @@ def publish(
             "queries": list(maps.asks),
             "predicts": list(maps.predicted),
             "keys": list(maps.seen),
-            "probabilities": maps.probabilities[where.layer - 1, where.head - 1]
-            .round(6)
-            .tolist(),
+            "probabilities": maps.probabilities[where.at].round(6).tolist(),
             "log_probs": list(trace.log_probs),
         }
 
