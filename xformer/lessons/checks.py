@@ -51,7 +51,13 @@ from xformer.results import (
     questions,
 )
 
+# What a check measures, by its kind in scene.py; each with the values of its text.
 Values = dict[str, Any]
+Number = tuple[float, Values]
+Chosen = tuple[str, Values, float]  # an option, and how clear it is
+Certain = tuple[str, Values]  # an option, where nothing is near
+Judged = tuple[float, str, Values]
+Table = tuple[Mapping[str, float], Values]
 # the translations of two searches, the best first
 Both = tuple[Sequence[Candidate], Sequence[Candidate]]
 NONE = -math.inf
@@ -91,7 +97,7 @@ def _sure(trace: Trace, one: Word) -> float:
 
 
 @number
-def sure_of(scene: Scene, *, place: int) -> tuple[float, Values]:
+def sure_of(scene: Scene, *, place: int) -> Number:
     """How sure the model is of the piece at a place of its translation, in percent."""
     best = scene.translated.best
     at = min(place, len(best.pieces)) - 1
@@ -99,13 +105,13 @@ def sure_of(scene: Scene, *, place: int) -> tuple[float, Values]:
 
 
 @number
-def sure_of_word(scene: Scene, *, word: str) -> tuple[float, Values]:
+def sure_of_word(scene: Scene, *, word: str) -> Number:
     """How sure the model is of a Spanish word of the pass, in percent."""
     return 100 * _sure(scene.passed, scene.position("target", word)), {"word": word}
 
 
 @partial(most, written=lambda value: percent(-value))
-def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
+def least_sure(scene: Scene) -> Table:
     """The Spanish word of the pass with the lowest probability."""
     return {
         text_of(scene.passed, one): -_sure(scene.passed, one)
@@ -114,7 +120,7 @@ def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 
 @choice
-def whole(scene: Scene) -> tuple[str, Values, float]:
+def whole(scene: Scene) -> Chosen:
     """Whether the whole translation is less likely than its least likely piece:
     "smaller", "same" or "greater"."""
     logs = scene.translated.best.log_probs
@@ -129,7 +135,7 @@ def whole(scene: Scene) -> tuple[str, Values, float]:
 
 
 @judged
-def unsure_start(scene: Scene, *, below: float) -> tuple[float, str, Values]:
+def unsure_start(scene: Scene, *, below: float) -> Judged:
     """A typed sentence whose translation begins with a piece that has a probability
     under `below` percent."""
     best = scene.service.translate(scene.typed).best
@@ -145,7 +151,7 @@ def unsure_start(scene: Scene, *, below: float) -> tuple[float, str, Values]:
 
 
 @most
-def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]:
+def looks_back(scene: Scene, *, word: str) -> Table:
     """The English word that a Spanish one looks at most in the head that aligns
     best."""
     head = scene.service.best_head
@@ -158,9 +164,7 @@ def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]
 
 
 @most
-def looks_most(
-    scene: Scene, *, word: str, among: Sequence[str]
-) -> tuple[Mapping[str, float], Values]:
+def looks_most(scene: Scene, *, word: str, among: Sequence[str]) -> Table:
     """Of some English words, the one that a word looks at most, in whichever head of
     the encoder that is."""
     asks = scene.position("source", word)
@@ -179,9 +183,7 @@ def looks_most(
 
 
 @judged
-def head_for(
-    scene: Scene, *, word: str, target: str, part: float
-) -> tuple[float, str, Values]:
+def head_for(scene: Scene, *, word: str, target: str, part: float) -> Judged:
     """A head of the encoder in which a word looks at another, with at least this part
     of the largest share."""
     shares = _shares(
@@ -206,7 +208,7 @@ def head_for(
 
 
 @judged
-def aligning_head(scene: Scene, *, near: float) -> tuple[float, str, Values]:
+def aligning_head(scene: Scene, *, near: float) -> Judged:
     """A head of the cross-attention whose alignment error is near the lowest."""
     best = min(there(scene.service.alignment_errors(scene.service.best_head)))
     own = (
@@ -225,7 +227,7 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[float, str, Values]:
 
 
 @choice
-def row_reading(scene: Scene) -> tuple[str, Values, float]:
+def row_reading(scene: Scene) -> Chosen:
     """Which piece a row of the best head stands for: the one it was "given", or
     "predicted"; "either", where the errors are less than 0.1 apart."""
     predicted, given = there(scene.service.alignment_errors(scene.service.best_head))
@@ -245,7 +247,7 @@ def without_head(scene: Scene) -> Both:
 
 
 @choice
-def costs_more(scene: Scene, *, word: str) -> tuple[str, Values, float]:
+def costs_more(scene: Scene, *, word: str) -> Chosen:
     """What costs the translation more: the "head" on the page, or a "word" of the
     source; "both" alike, where less than half a nat is between them."""
     trace = scene.passed
@@ -274,7 +276,7 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values, float]:
 
 
 @most
-def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
+def key_of_row(scene: Scene) -> Table:
     """The English word that the row of First principles looks at most."""
     walk, scores = _scaled(scene)
     weights = softmax(scores)
@@ -290,7 +292,7 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
 
 
 @judged
-def times_larger(scene: Scene) -> tuple[float, str, Values]:
+def times_larger(scene: Scene) -> Judged:
     """How many times the second weight of a row the first is: from 1, 10, 100 or 1000
     on."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
@@ -308,7 +310,7 @@ def times_larger(scene: Scene) -> tuple[float, str, Values]:
 
 
 @choice
-def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values, float]:
+def with_beta(scene: Scene, *, beta: float) -> Chosen:
     """What a row becomes where scores are multiplied: all on "one" piece, "even", or
     "between"."""
     scores = _scaled(scene)[1]
@@ -320,7 +322,7 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values, float]:
 
 
 @choice
-def unscaled(scene: Scene) -> tuple[str, Values, float]:
+def unscaled(scene: Scene) -> Chosen:
     """Whether the largest weight is "larger", "smaller" or the "same" to a hundredth
     where scores are not divided by the root of d."""
     walk, scores = _scaled(scene)
@@ -357,7 +359,7 @@ def _search(used: options.Options) -> options.Options:
 
 
 @judged
-def keeps_translation(scene: Scene, *, how: str) -> tuple[float, str, Values]:
+def keeps_translation(scene: Scene, *, how: str) -> Judged:
     """A typed sentence whose translation stays as it is with other positions."""
     before = scene.service.translate(scene.typed, RIVALS)
     after = scene.service.translate(
@@ -382,7 +384,7 @@ def _texts(first: str, before: Translation, after: Translation) -> Values:
 
 
 @number
-def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
+def may_see(scene: Scene, *, place: int) -> Number:
     """How many pieces the piece at a place of the translation may look at, itself and
     <s> included."""
     walk = scene.walk(Head("decoder_self", 1, 1))
@@ -391,7 +393,7 @@ def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
 
 
 @choice
-def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
+def sees(scene: Scene, *, stack: str) -> Certain:
     """Whether the first piece of a stack looks at the last at all, in every head,
     "some" or none of them: "yes", "some" or "no"."""
     walk = scene.walk(Head(stack, 1, 1))
@@ -422,7 +424,7 @@ def greedy(scene: Scene) -> Both:
 
 
 @judged
-def greedy_differs(scene: Scene) -> tuple[float, str, Values]:
+def greedy_differs(scene: Scene) -> Judged:
     """A typed sentence for which the beam and greedy search find different
     translations."""
     beam, alone = _beam_and_greedy(scene, scene.typed)
@@ -437,7 +439,7 @@ def _beam_and_greedy(scene: Scene, text: str) -> tuple[Translation, Translation]
 
 
 @choice
-def likelier(scene: Scene) -> tuple[str, Values, float]:
+def likelier(scene: Scene) -> Chosen:
     """Whose translation has the larger probability: "beam", "greedy" or "same"."""
     beam, alone = (
         sum(one.best.log_probs)
@@ -475,7 +477,7 @@ def _by_layer(scene: Scene) -> tuple[Candidate, ...]:
 
 
 @number
-def first_right_layer(scene: Scene) -> tuple[float, Values]:
+def first_right_layer(scene: Scene) -> Number:
     """The first layer of the encoder from which on the translation is the final one."""
     texts = [one.text for one in _by_layer(scene)]
     first = max((i + 1 for i, text in enumerate(texts) if text != texts[-1]), default=0)
@@ -490,7 +492,7 @@ def layer_reads(scene: Scene, *, layer: int) -> Both:
 
 
 @number
-def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
+def piece_ready(scene: Scene, *, place: int) -> Number:
     """The layer of the decoder from which on the piece at a place is the likeliest."""
     found = scene.service.ask(
         questions.ReadDecoder(scene.passed.text, scene.passed.tokens)
@@ -518,7 +520,7 @@ def _bleu(scene: Scene) -> dict[str, float]:
 
 
 @judged
-def generation(scene: Scene, *, worst: bool) -> tuple[float, str, Values]:
+def generation(scene: Scene, *, worst: bool) -> Judged:
     """The generation that is the best, or the worst, by BLEU."""
     scores = _bleu(scene)
     say = scene.language.say
@@ -536,7 +538,7 @@ def generation(scene: Scene, *, worst: bool) -> tuple[float, str, Values]:
 
 
 @number
-def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
+def bleu_gain(scene: Scene, *, first: str, second: str) -> Number:
     """By how many points of BLEU the second generation is better than the first."""
     scores = _bleu(scene)
     return scores[second] - scores[first], {
@@ -570,7 +572,7 @@ def recorded_runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
 
 
 @choice
-def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
+def run_learns(scene: Scene, *, norm: str, warm: bool) -> Certain:
     """Whether the first recorded run "learned", "failed" from the start, or "broke"
     after it had begun to."""
     run = recorded_runs(scene, norm, warm)[0]
@@ -583,7 +585,7 @@ def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
 
 
 @number
-def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]:
+def runs_learned(scene: Scene, *, norm: str, warm: bool) -> Number:
     """How many recorded runs learned."""
     runs = recorded_runs(scene, norm, warm)
     return sum(map(learned, runs)), {"count": len(runs)}
@@ -593,7 +595,7 @@ def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]
 
 
 @choice
-def label_of(scene: Scene) -> tuple[str, Values, float]:
+def label_of(scene: Scene) -> Chosen:
     """What the classifier makes of the review on the page: "positive" or "negative",
     with "_unsure" where it gives that less than SURE."""
     (found,) = there(scene.reviews).classify([scene.review])
@@ -609,7 +611,7 @@ def label_of(scene: Scene) -> tuple[str, Values, float]:
 
 
 @judged
-def review_with(scene: Scene, *, word: str, label: str) -> tuple[float, str, Values]:
+def review_with(scene: Scene, *, word: str, label: str) -> Judged:
     """A typed review that has a word, and gets a label."""
     (found,) = there(scene.reviews).classify([scene.typed])
     has = re.search(rf"\b{re.escape(word)}\b", scene.typed, re.IGNORECASE)
@@ -625,7 +627,7 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[float, str, Val
 
 
 @number
-def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
+def right_at(scene: Scene, *, confidence: float) -> Number:
     """How often the classifier is right where it is about so sure, in percent: in the
     nearest bin on each side."""
     found = there(
@@ -644,7 +646,7 @@ def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
 
 
 @number
-def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
+def pretraining_gain(scene: Scene, *, share: float) -> Number:
     """How many points of accuracy pre-training is worth with a share of the labels."""
     study = scene.study.pretraining()
     runs = [there(study.of(kind, share) or None) for kind in ("nothing", "language")]
@@ -674,7 +676,7 @@ def _standing(said: str, found: Sequence[Candidate]) -> float:
 
 
 @judged
-def stands_in(scene: Scene) -> tuple[float, str, Values]:
+def stands_in(scene: Scene) -> Judged:
     """Which Spanish words stand in the translation: the answer is them, each one of
     several where | divides them."""
     found = scene.translated.n_best
@@ -682,14 +684,14 @@ def stands_in(scene: Scene) -> tuple[float, str, Values]:
 
 
 @judged
-def makes(scene: Scene, *, word: str) -> tuple[float, str, Values]:
+def makes(scene: Scene, *, word: str) -> Judged:
     """A typed sentence whose translation has a Spanish word."""
     found = scene.service.translate(scene.typed, RIVALS).n_best
     return _standing(word, found), "", {"text": found[0].text}
 
 
 @choice
-def leaning(scene: Scene, *, first: str, second: str) -> tuple[str, Values, float]:
+def leaning(scene: Scene, *, first: str, second: str) -> Chosen:
     """Which of two Spanish words the model takes, and whether the other in its place is
     at least ten times less likely: "first" or "second", with "_unsure" where not.
     Raises UserError where neither stands in the translation."""

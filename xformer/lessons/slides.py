@@ -10,7 +10,14 @@ import numpy as np
 
 from xformer.explain import positions, principles
 from xformer.figures.labels import percent, place, shown
-from xformer.lessons.checks import Values, recorded_runs, stands
+from xformer.lessons.checks import (
+    Certain,
+    Chosen,
+    Judged,
+    Number,
+    recorded_runs,
+    stands,
+)
 from xformer.lessons.scene import Scene, choice, judged, number, there
 from xformer.results import Head, Trace, decimal, fixed, questions
 from xformer.serve.bleu import bleu
@@ -32,14 +39,14 @@ def _map(trace: Trace, head: Head) -> np.ndarray:
 
 
 @number
-def head_size(scene: Scene) -> tuple[float, Values]:
+def head_size(scene: Scene) -> Number:
     """How many numbers a query of one head has."""
     info = scene.service.info
     return info.d_model / info.n_heads, {"width": info.d_model, "heads": info.n_heads}
 
 
 @number
-def layers_of(scene: Scene, *, side: str) -> tuple[float, Values]:
+def layers_of(scene: Scene, *, side: str) -> Number:
     """How many layers one side of the model has, "encoder" or "decoder"."""
     info = scene.service.info
     counts = {"encoder": info.n_layers, "decoder": info.n_decoder_layers}
@@ -47,7 +54,7 @@ def layers_of(scene: Scene, *, side: str) -> tuple[float, Values]:
 
 
 @number
-def all_heads(scene: Scene) -> tuple[float, Values]:
+def all_heads(scene: Scene) -> Number:
     """How many heads the model has in all its stacks."""
     info = scene.service.info
     maps = {
@@ -57,7 +64,7 @@ def all_heads(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def share_of_weights(scene: Scene, *, of: str) -> tuple[float, Values]:
+def share_of_weights(scene: Scene, *, of: str) -> Number:
     """The percentage of parameters in the blocks of a kind: "embedding", "attention" or
     "feed_forward"."""
     blocks = scene.service.blocks()
@@ -71,7 +78,7 @@ def share_of_weights(scene: Scene, *, of: str) -> tuple[float, Values]:
 
 
 @choice
-def norm_order(scene: Scene) -> tuple[str, Values]:
+def norm_order(scene: Scene) -> Certain:
     """Whether the model normalises before a sub-layer, "pre", or after the sum,
     "post"."""
     info = scene.service.info
@@ -79,7 +86,7 @@ def norm_order(scene: Scene) -> tuple[str, Values]:
 
 
 @number
-def norms_in(scene: Scene, *, side: str) -> tuple[float, Values]:
+def norms_in(scene: Scene, *, side: str) -> Number:
     """How many times a layer of a side normalises: of the "encoder" or "decoder"."""
     found = sum(
         bool(re.search(rf"\b{side}\.layers\.0\.\w+_residual", one.name))
@@ -90,14 +97,14 @@ def norms_in(scene: Scene, *, side: str) -> tuple[float, Values]:
 
 
 @number
-def embedding_scale(scene: Scene) -> tuple[float, Values]:
+def embedding_scale(scene: Scene) -> Number:
     """By what the embeddings are multiplied: the root of d_model."""
     width = scene.service.info.d_model
     return math.sqrt(width), {"width": width}
 
 
 @number
-def heads_on_batch_axis(scene: Scene, *, sentences: int) -> tuple[float, Values]:
+def heads_on_batch_axis(scene: Scene, *, sentences: int) -> Number:
     """How long the batch axis is where the heads lie on it too."""
     heads = scene.service.info.n_heads
     return sentences * heads, {"sentences": sentences, "heads": heads}
@@ -107,7 +114,7 @@ def heads_on_batch_axis(scene: Scene, *, sentences: int) -> tuple[float, Values]
 
 
 @number
-def pieces_here(scene: Scene) -> tuple[float, Values]:
+def pieces_here(scene: Scene) -> Number:
     """How many pieces the encoder reads, </s> included; it hands over a vector for
     each."""
     source = scene.passed.source
@@ -116,7 +123,7 @@ def pieces_here(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def energy(scene: Scene) -> tuple[float, Values]:
+def energy(scene: Scene) -> Number:
     """How many nats the translation on the page costs the model, E = −ln P(y | x)."""
     parts = scene.passed.log_probs
     total = -sum(parts)
@@ -124,21 +131,21 @@ def energy(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def pieces_of(scene: Scene, *, word: str) -> tuple[float, Values]:
+def pieces_of(scene: Scene, *, word: str) -> Number:
     """Into how many pieces the model splits a word."""
     pieces = scene.service.split(word)[0].pieces
     return len(pieces), {"word": word, "pieces": " · ".join(map(shown, pieces))}
 
 
 @number
-def scores_in(scene: Scene, *, stack: str) -> tuple[float, Values]:
+def scores_in(scene: Scene, *, stack: str) -> Number:
     """How many scores one head of a stack computes for this sentence."""
     asks, seen = getattr(scene.passed, stack).shape[2:]
     return asks * seen, {"asks": asks, "seen": seen}
 
 
 @number
-def hidden_by_mask(scene: Scene) -> tuple[float, Values]:
+def hidden_by_mask(scene: Scene) -> Number:
     """The percentage of scores in the decoder's self-attention that the mask hides."""
     mask = scene.walk(Head("decoder_self", 1, 1)).mask
     return 100 * float((~mask).mean()), {
@@ -148,7 +155,7 @@ def hidden_by_mask(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def given_pieces(scene: Scene) -> tuple[float, Values]:
+def given_pieces(scene: Scene) -> Number:
     """After how many given pieces, <s> included, the last one is asked for."""
     trace = scene.passed
     return len(trace.target), {
@@ -161,9 +168,7 @@ def given_pieces(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def heads_linking(
-    scene: Scene, *, word: str, target: str, least: float
-) -> tuple[float, Values]:
+def heads_linking(scene: Scene, *, word: str, target: str, least: float) -> Number:
     """How many heads of the encoder put at least `least` of a word's weight on
     another."""
     asks, seen = (scene.position("source", one)[1] for one in (word, target))
@@ -177,7 +182,7 @@ def heads_linking(
 
 
 @number
-def row_weight(scene: Scene) -> tuple[float, Values]:
+def row_weight(scene: Scene) -> Number:
     """The largest weight, in percent, of the row in First principles."""
     walk = scene.walk(scene.first)
     row = walk.probabilities[min(scene.query or 1, len(walk.queries)) - 1]
@@ -188,7 +193,7 @@ def row_weight(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def column_sum(scene: Scene) -> tuple[float, Values]:
+def column_sum(scene: Scene) -> Number:
     """What the largest column of a map adds up to, whose rows add up to 1: in the head
     that aligns best."""
     head = scene.service.best_head
@@ -201,7 +206,7 @@ def column_sum(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def mutual(scene: Scene) -> tuple[float, Values]:
+def mutual(scene: Scene) -> Number:
     """The mean cosine of A and its transpose, without the diagonal, over the heads of
     the encoder; beside what it is by chance."""
     maps = scene.passed.encoder_self
@@ -215,7 +220,7 @@ def mutual(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def stretch(scene: Scene) -> tuple[float, Values]:
+def stretch(scene: Scene) -> Number:
     """How many times as long as x the query of a head is at most: the largest singular
     value of its W_Q."""
     values = np.linalg.svd(scene.walk(scene.first).w_q, compute_uv=False)
@@ -223,7 +228,7 @@ def stretch(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def sum_after(scene: Scene) -> tuple[float, Values]:
+def sum_after(scene: Scene) -> Number:
     """What the weights of a row add up to where they are divided by the root of d_k
     after the softmax."""
     walk = scene.walk(scene.first)
@@ -232,7 +237,7 @@ def sum_after(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def leaked(scene: Scene) -> tuple[float, Values]:
+def leaked(scene: Scene) -> Number:
     """The percentage of weight on pieces to come where the mask writes 0 instead of
     minus infinity: in the decoder's first head, averaged over rows."""
     walk = scene.walk(Head("decoder_self", 1, 1))
@@ -241,7 +246,7 @@ def leaked(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def own_weight(scene: Scene) -> tuple[float, Values]:
+def own_weight(scene: Scene) -> Number:
     """The percentage of weight that a piece puts on itself where queries and keys are
     what the head reads, without matrices: averaged over pieces."""
     walk = scene.walk(Head("encoder_self", 1, 1))
@@ -252,7 +257,7 @@ def own_weight(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def growth(scene: Scene) -> tuple[float, Values]:
+def growth(scene: Scene) -> Number:
     """How many times as long the state of a piece is after the encoder's sub-layers as
     before them, averaged over pieces."""
     steps = scene.stream.sublayers
@@ -264,7 +269,7 @@ def growth(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def units_on(scene: Scene) -> tuple[float, Values]:
+def units_on(scene: Scene) -> Number:
     """The percentage of hidden units in the encoder's first feed-forward network that
     are above 0, averaged over pieces."""
     steps = scene.stream.sublayers
@@ -273,7 +278,7 @@ def units_on(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def deviation(scene: Scene) -> tuple[float, Values]:
+def deviation(scene: Scene) -> Number:
     """The standard deviation of what the encoder's first LayerNorm makes of a state,
     before it is stretched and moved: averaged over pieces."""
     stream = scene.stream
@@ -284,7 +289,7 @@ def deviation(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def positions_share(scene: Scene) -> tuple[float, Values]:
+def positions_share(scene: Scene) -> Number:
     """How long the position vectors are beside the embeddings, in percent: averaged
     over the pieces."""
     found = scene.service.ask(questions.EmbedSource(scene.translated))
@@ -299,7 +304,7 @@ def positions_share(scene: Scene) -> tuple[float, Values]:
 
 
 @judged
-def translated(scene: Scene, *, text: str) -> tuple[float, str, Values]:
+def translated(scene: Scene, *, text: str) -> Judged:
     """Which Spanish words stand in the translation of a text: the answer is them, each
     one of several where | divides them."""
     best = scene.service.translate(text).best
@@ -311,7 +316,7 @@ def translated(scene: Scene, *, text: str) -> tuple[float, str, Values]:
 
 
 @number
-def loss_after(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]:
+def loss_after(scene: Scene, *, norm: str, warm: bool) -> Number:
     """The loss of the first recorded run of an order of normalisation, with warm-up or
     without, at its end."""
     run = recorded_runs(scene, norm, warm)[0]
@@ -324,7 +329,7 @@ def loss_after(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]:
 
 
 @number
-def additive_width(scene: Scene) -> tuple[float, Values]:
+def additive_width(scene: Scene) -> Number:
     """How many numbers W_q q and W_k k have in the GRU with attention."""
     name = "gru-attention"
     there(name if name in scene.models.names else None)
@@ -333,7 +338,7 @@ def additive_width(scene: Scene) -> tuple[float, Values]:
 
 
 @choice
-def better_pooling(scene: Scene) -> tuple[str, Values, float]:
+def better_pooling(scene: Scene) -> Chosen:
     """Which of "mean", "max" and "attention" was the most accurate pooling on reviews
     of IMDb, of small classifiers that see all pieces and were not pre-trained; "none"
     where the best is not two standard errors of a difference ahead of the next."""
@@ -352,7 +357,7 @@ def better_pooling(scene: Scene) -> tuple[str, Values, float]:
 
 
 @number
-def accuracy_of(scene: Scene, *, kind: str, share: float) -> tuple[float, Values]:
+def accuracy_of(scene: Scene, *, kind: str, share: float) -> Number:
     """The percentage of reviews that a classifier judged rightly which began in a way
     (`results.reviews.PretrainingRun`) and learned from a share of the labels."""
     study = scene.study.pretraining()
@@ -369,7 +374,7 @@ def accuracy_of(scene: Scene, *, kind: str, share: float) -> tuple[float, Values
 
 
 @number
-def product(_: Scene, *, of: Sequence[float], over: float = 1) -> tuple[float, Values]:
+def product(_: Scene, *, of: Sequence[float], over: float = 1) -> Number:
     """A product of numbers of the lecture, divided by another."""
     written = " · ".join(decimal(one, 6) for one in of)
     if over != 1:
@@ -378,13 +383,13 @@ def product(_: Scene, *, of: Sequence[float], over: float = 1) -> tuple[float, V
 
 
 @number
-def repeats(_: Scene, *, divisor: float) -> tuple[float, Values]:
+def repeats(_: Scene, *, divisor: float) -> Number:
     """After how many positions sin(pos / divisor) repeats."""
     return float(2 * np.pi * divisor), {"divisor": decimal(divisor)}
 
 
 @number
-def longest_wave(scene: Scene, *, base: float = 0) -> tuple[float, Values]:
+def longest_wave(scene: Scene, *, base: float = 0) -> Number:
     """After how many positions the slowest pair of dimensions repeats. base: 0 for that
     of the model."""
     info = scene.service.info
@@ -394,7 +399,7 @@ def longest_wave(scene: Scene, *, base: float = 0) -> tuple[float, Values]:
 
 
 @number
-def waves_near(scene: Scene, *, steps: float) -> tuple[float, Values]:
+def waves_near(scene: Scene, *, steps: float) -> Number:
     """The percentage of pairs of dimensions that repeat within `steps` positions."""
     info = scene.service.info
     found = positions.wavelengths(info.d_model, info.position_base)
@@ -407,7 +412,7 @@ def waves_near(scene: Scene, *, steps: float) -> tuple[float, Values]:
 
 
 @number
-def dot_variance(scene: Scene) -> tuple[float, Values]:
+def dot_variance(scene: Scene) -> Number:
     """The variance of dot products of random vectors as long as a query here."""
     info = scene.service.info
     length = info.d_model // info.n_heads
@@ -419,7 +424,7 @@ def dot_variance(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def largest_of_random(scene: Scene) -> tuple[float, Values]:
+def largest_of_random(scene: Scene) -> Number:
     """The largest of ten weights, in percent, where queries and keys as long as here are
     random and their scores are not scaled."""
     info = scene.service.info
@@ -430,13 +435,13 @@ def largest_of_random(scene: Scene) -> tuple[float, Values]:
 
 
 @number
-def factor(_: Scene, *, apart: float) -> tuple[float, Values]:
+def factor(_: Scene, *, apart: float) -> Number:
     """By what the weight of a score is multiplied where the score is `apart` larger."""
     return math.exp(apart), {"apart": decimal(apart)}
 
 
 @number
-def softmax_share(_: Scene, *, scores: Sequence[float]) -> tuple[float, Values]:
+def softmax_share(_: Scene, *, scores: Sequence[float]) -> Number:
     """The weight, in percent, that the softmax gives to the first of these scores."""
     found = principles.softmax(np.array(scores, dtype=float))
     written = ", ".join(decimal(one) for one in scores)
@@ -444,21 +449,21 @@ def softmax_share(_: Scene, *, scores: Sequence[float]) -> tuple[float, Values]:
 
 
 @number
-def kernel(_: Scene, *, widths: float) -> tuple[float, Values]:
+def kernel(_: Scene, *, widths: float) -> Number:
     """The weight of a point that is `widths` widths of a Gaussian kernel away, in percent
     of the nearest point's."""
     return 100 * math.exp(-(widths**2) / 2), {"widths": decimal(widths)}
 
 
 @number
-def brevity(_: Scene, *, said: int, wanted: int) -> tuple[float, Values]:
+def brevity(_: Scene, *, said: int, wanted: int) -> Number:
     """BLEU's factor, in percent, for a translation of `said` words beside a reference of
     `wanted`."""
     return 100 * math.exp(min(0.0, 1 - wanted / said)), {"said": said, "wanted": wanted}
 
 
 @number
-def precision(_: Scene, *, text: str, reference: str, n: int) -> tuple[float, Values]:
+def precision(_: Scene, *, text: str, reference: str, n: int) -> Number:
     """The percentage of n-grams of a text that count, clipped."""
     found = bleu(text, reference)
     matches, count = found.matches[n - 1], found.totals[n - 1]
