@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from xformer.autoencoder import Autoencoder, AutoencoderConfig, spoiled
+from research.studies.autoencoder import save, spoiled
+from xformer.autoencoder import Autoencoder, AutoencoderConfig
 from xformer.explain import autoencoders
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
@@ -99,7 +100,7 @@ def test_a_width_beyond_the_code_is_refused(widths):
 
 def test_a_file_gives_back_model_vocabulary_and_scores(model, tokenizer, tmp_path):
     path = tmp_path / "one.npz"
-    autoencoders.save(path, model, tokenizer, {"exact_3": 0.5})
+    save(path, model, tokenizer, {"exact_3": 0.5})
     kept = autoencoders.load(path)
     assert kept.model.config == model.config and kept.metrics == {"exact_3": 0.5}
     assert kept.tokenizer.model == tokenizer.model

@@ -14,8 +14,6 @@ in training, and has to give back the whole ones.
 Axes as in `model.py`; L is `max_length`, to which every text is filled up, C `code`.
 """
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -85,18 +83,3 @@ class Autoencoder(EncoderStack):
             tokens = torch.cat((tokens, best), dim=1)
         texts = [row[1:] for row in tokens.tolist()]
         return [row[: row.index(EOS)] if EOS in row else row for row in texts]
-
-
-def spoiled(
-    pieces: Sequence[int], drop: float, delay: float, chance: random.Random
-) -> list[int]:
-    """Leave out each piece with probability `drop`, but one; then let each change
-    places with the next with probability `delay`, so that it comes a step late."""
-    kept = [piece for piece in pieces if chance.random() >= drop] or [*pieces[:1]]
-    at = 0
-    while at < len(kept) - 1:
-        if chance.random() < delay:
-            kept[at : at + 2] = kept[at + 1], kept[at]
-            at += 1
-        at += 1
-    return kept

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from research.options import AutoencoderRun
-from xformer.autoencoder import Autoencoder, AutoencoderConfig, spoiled
-from xformer.explain import autoencoders
+from xformer.autoencoder import Autoencoder, AutoencoderConfig
+from xformer.explain import archives, autoencoders
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, distance
 from xformer.results import UserError
@@ -43,6 +43,36 @@ def sentences(reviews: Iterable[str]) -> list[str]:
                 if PLAIN.fullmatch(one) and WORDS[0] <= len(one.split()) <= WORDS[1]:
                     found.add(tidy(one))
     return sorted(found)
+
+
+def spoiled(
+    pieces: Sequence[int], drop: float, delay: float, chance: random.Random
+) -> list[int]:
+    """Leave out each piece with probability `drop`, but one; then let each change
+    places with the next with probability `delay`, so that it comes a step late."""
+    kept = [piece for piece in pieces if chance.random() >= drop] or [*pieces[:1]]
+    at = 0
+    while at < len(kept) - 1:
+        if chance.random() < delay:
+            kept[at : at + 2] = kept[at + 1], kept[at]
+            at += 1
+        at += 1
+    return kept
+
+
+def save(
+    path: Path, model: Autoencoder, tokenizer: Tokenizer, metrics: dict[str, Any]
+) -> None:
+    """Write the file that `autoencoders.load` reads."""
+    weights = {
+        autoencoders.WEIGHT + name: tensor.detach().half().cpu().numpy()
+        for name, tensor in model.state_dict().items()
+    }
+    archives.write(
+        path,
+        {"config": model.config.to_dict(), "metrics": metrics},
+        {"vocabulary": tokenizer.model, **weights},
+    )
 
 
 def scores(
@@ -142,7 +172,7 @@ class AutoencoderTask(Task):
         return {**found, "mean": round(sum(own) / len(own), 4)}
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
-        autoencoders.save(self.out, self.model, self.tokenizer, metrics)
+        save(self.out, self.model, self.tokenizer, metrics)
 
 
 def _vocabulary(options: AutoencoderRun, texts: Sequence[str]) -> Tokenizer:
@@ -213,5 +243,5 @@ def record(
     kept = autoencoders.load(task.out)
     found = scores(kept.model, kept.tokenizer, apart, options.drop, options.delay)
     metrics = {**kept.metrics, **found, "held_out": len(apart), "texts": len(short)}
-    autoencoders.save(task.out, kept.model, kept.tokenizer, metrics)
+    save(task.out, kept.model, kept.tokenizer, metrics)
     yield f"{model.parameter_count()} weights: {found}"

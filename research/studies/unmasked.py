@@ -12,12 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from research.options import UnmaskedRuns
-from xformer.explain import whole_sentences
+from xformer.explain import archives, whole_sentences
 from xformer.explain.whole_sentences import Vocabulary, text_of, words
 from xformer.results import UserError
 from xformer.serve.bleu import bleu, corpus_bleu
@@ -29,6 +30,7 @@ MARKED = 2  # SOS and EOS stand in the ten words of a sentence
 WARMUP = 200  # steps
 SCORED = 500  # sentences, of those that were learned and of new ones
 TRIED = 40  # pairs of each, from which the page takes some to try
+LEVELS = 127  # of a weight of 8 bits, on either side of 0
 Words = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -70,6 +72,35 @@ def tensors(
             numbers = [known[side][word] for word in pair[side]]
             found[side, row, 1 : len(numbers) + 1] = torch.tensor(numbers)
     return found[0], found[1]
+
+
+def _coarse(tensor: Tensor) -> dict[str, np.ndarray]:
+    """A matrix in 8 bits with a scale for each row, anything else in half precision."""
+    values = tensor.detach().float().cpu().numpy()
+    if values.ndim < 2:
+        return {"": values.astype(np.float16)}
+    scale = np.abs(values).max(axis=1, keepdims=True).clip(1e-8) / LEVELS
+    scale = scale.astype(np.float16).astype(np.float32)
+    rounded = np.rint(values / scale).clip(-LEVELS, LEVELS)
+    return {"": rounded.astype(np.int8), "/scale": scale.astype(np.float16)}
+
+
+def save(
+    path: Path,
+    models: Mapping[str, WholeSentence],
+    vocabulary: Vocabulary,
+    about: Mapping[str, Any],
+) -> None:
+    """Write the file that `whole_sentences.load` reads."""
+    arrays = dict[str, Any]()
+    for side in whole_sentences.SIDES:
+        arrays[side] = "\n".join(getattr(vocabulary, side)).encode()
+    for name, model in models.items():
+        for key, tensor in model.state_dict().items():
+            for part, array in _coarse(tensor).items():
+                arrays[f"{name}:{key}{part}"] = array
+    configs = {name: model.config.to_dict() for name, model in models.items()}
+    archives.write(path, {**about, "configs": configs}, arrays)
 
 
 def scores(
@@ -181,7 +212,7 @@ def record(
     firsts = {
         kind: whole_sentences.load(out / f"{kind}-0.npz").models[kind] for kind in KINDS
     }
-    whole_sentences.save(
+    save(
         out / "unmasked.npz",
         firsts,
         replace(vocabulary, wide=vocabulary_of(pairs).source),
@@ -229,11 +260,11 @@ def _make(
         "weights": sum(one.numel() for one in model.parameters()),
     }
     kind = next(name for name, is_masked in KINDS.items() if is_masked == masked)
-    whole_sentences.save(path, {kind: model}, vocabulary, {"run": run})
+    save(path, {kind: model}, vocabulary, {"run": run})
     kept: Mapping[str, WholeSentence] = whole_sentences.load(path).models
     run["own"] = scores(kept[kind], learned[:SCORED], vocabulary)
     run["new"] = scores(kept[kind], new, vocabulary)
-    whole_sentences.save(path, {kind: model}, vocabulary, {"run": run})
+    save(path, {kind: model}, vocabulary, {"run": run})
 
 
 def _tried(pairs: Sequence[Words]) -> list[list[str]]:

@@ -21,21 +21,6 @@ class Kept(NamedTuple):
     metrics: dict[str, Any]  # of its training
 
 
-def save(
-    path: Path, model: Autoencoder, tokenizer: Tokenizer, metrics: dict[str, Any]
-) -> None:
-    """Write the file, .npz, whole or not at all."""
-    weights = {
-        WEIGHT + name: tensor.detach().half().cpu().numpy()
-        for name, tensor in model.state_dict().items()
-    }
-    archives.write(
-        path,
-        {"config": model.config.to_dict(), "metrics": metrics},
-        {"vocabulary": tokenizer.model, **weights},
-    )
-
-
 def load(path: Path) -> Kept:
     """Read what `save` has written. Raises UserError where it is missing or broken."""
     with archives.reading(path, "autoencoder_missing") as (about, kept):

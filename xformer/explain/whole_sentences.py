@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +16,6 @@ from xformer.whole_sentence import EOS, SOS, Config, WholeSentence
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 MARKS = ("SOS", "EOS")
 SIDES = ("source", "target", "wide")  # of a Vocabulary
-LEVELS = 127  # of a weight of 8 bits, on either side of 0
 
 
 def words(text: str) -> list[str]:
@@ -53,35 +51,6 @@ class Kept:
     models: Mapping[str, WholeSentence]  # by "unmasked" and "masked"; for evaluation
     vocabulary: Vocabulary
     about: dict[str, Any]  # the runs and their scores, the sentences to try
-
-
-def _coarse(tensor: Tensor) -> dict[str, np.ndarray]:
-    """A matrix in 8 bits with a scale for each row, anything else in half precision."""
-    values = tensor.detach().float().cpu().numpy()
-    if values.ndim < 2:
-        return {"": values.astype(np.float16)}
-    scale = np.abs(values).max(axis=1, keepdims=True).clip(1e-8) / LEVELS
-    scale = scale.astype(np.float16).astype(np.float32)
-    rounded = np.rint(values / scale).clip(-LEVELS, LEVELS)
-    return {"": rounded.astype(np.int8), "/scale": scale.astype(np.float16)}
-
-
-def save(
-    path: Path,
-    models: Mapping[str, WholeSentence],
-    vocabulary: Vocabulary,
-    about: Mapping[str, Any],
-) -> None:
-    """Write the file, .npz, whole or not at all."""
-    arrays = dict[str, Any]()
-    for side in SIDES:
-        arrays[side] = "\n".join(getattr(vocabulary, side)).encode()
-    for name, model in models.items():
-        for key, tensor in model.state_dict().items():
-            for part, array in _coarse(tensor).items():
-                arrays[f"{name}:{key}{part}"] = array
-    configs = {name: model.config.to_dict() for name, model in models.items()}
-    archives.write(path, {**about, "configs": configs}, arrays)
 
 
 def load(path: Path) -> Kept:
