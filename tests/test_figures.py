@@ -447,7 +447,9 @@ def test_the_heads_to_choose_from_are_their_pictures(trace, stack, look):
 def test_the_grid_marks_the_heads_of_the_picture_and_no_others(
     trace, stack, show, heads, lit
 ):
-    choice = Choice(stack, 2, 1, show, tuple(Head.parse(name, stack) for name in heads))
+    choice = Choice(
+        stack, 2, 1, show, tuple(Head.parse(f"{stack}.{name}") for name in heads)
+    )
     sent = grid_payload.chosen(all_maps(trace, stack, False), choice)
     assert sent["lit"] == lit
     assert ("all of them" in sent["description"]) == (not lit)

@@ -743,6 +743,11 @@ class Network(nn.Module):
         """x [..., D] -> [..., V]"""
         return F.linear(x, self.embedding.weight, getattr(self, "output_bias", None))
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights lie."""
+        return self.embedding.weight.device
+
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
 

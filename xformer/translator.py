@@ -66,15 +66,13 @@ def grow_tree(
     model: Translator,
     source: Sequence[int],
     options: Options,
-    prefix: Sequence[int] = (),
-    max_length: int | None = None,
+    prefix: Sequence[int],
+    max_length: int,
 ) -> tuple[list[Hypothesis], list[Branch]]:
     """Translate one source (pieces without EOS) by beam, and record what was kept and
     dropped: see `search.grow`."""
-    device = next(model.parameters()).device
-    limit = max_length or target_limit(len(source) + 1, model.config.max_length)
-    scorer = start(model, pad([[*source, EOS]], device))
-    return grow(scorer, limit, options, prefix, device)
+    scorer = start(model, pad([[*source, EOS]], model.device))
+    return grow(scorer, max_length, options, prefix, model.device)
 
 
 def translate_ids(
@@ -112,7 +110,7 @@ def translating(
     take part. positions [length, D]: in place of the model's own.
     """
     options = options or Options()
-    device = next(model.parameters()).device
+    device = model.device
     width = options.n_best if options.sampling else options.beam
     if max_lengths is None:
         max_lengths = [

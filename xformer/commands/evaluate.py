@@ -199,7 +199,7 @@ def tell(
             "identity": info.identity,
             "device": info.device,
         }
-        lines[-1] += f", checkpoint {info.name} {info.identity}"
+        lines[-1] += f", checkpoint {info.versioned}"
     print(json.dumps(found) if args.json else "\n".join(lines))
     if not args.save:
         return

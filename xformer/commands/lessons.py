@@ -104,7 +104,7 @@ def choose(args: argparse.Namespace) -> None:
     moved = sum(one != files.sentences()[of][0] for of, one in best.items())
     print(
         f"{moved} of {len(best)} lists have a clearer sentence than the first, checkpoint "
-        f"{service.info.name} {service.info.identity}"
+        f"{service.info.versioned}"
     )
     if args.write:
         choosing.write(best, files.SENTENCES)

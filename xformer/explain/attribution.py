@@ -73,7 +73,7 @@ def read_without(
         raise ValueError(
             "the model's mask is not causal: a piece left out changes the states before it too"
         )
-    tokens = torch.tensor([row], device=model.embedding.weight.device)
+    tokens = torch.tensor([row], device=model.device)
     mask = future_mask(len(row), tokens.device)
     half = tokens.device.type == "cpu" and halves()
 
@@ -139,7 +139,7 @@ def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
     weight of its position: rows that hardly reach the verdict hardly count.
     """
     trace = Trace()
-    reading = model(torch.tensor([row], device=model.embedding.weight.device), trace)
+    reading = model(torch.tensor([row], device=model.device), trace)
     weights = reading.weights[0].float()
     # [layers, H, S, S]
     maps = torch.stack([layer[0].float() for layer in trace.encoder_self.probabilities])

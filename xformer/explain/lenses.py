@@ -55,7 +55,7 @@ def translate_by_layer(
     source: pieces without EOS. max_length: the most target pieces, EOS included.
     DecoderLens, Langedijk et al. 2023.
     """
-    tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
+    tokens = torch.tensor([[*source, EOS]], device=model.device)
     memory = encoder_states(model, tokens)
     mask = padding_mask(tokens).expand(len(memory), -1, -1, -1)
     cache = Cache(model.decoder.memories(memory, mask))
@@ -107,7 +107,7 @@ def teacher_forcing(
     Raises UserError for a wrong one."""
     if not 0 <= smoothing < 1:
         raise UserError(Message.of("error_smoothing", value=decimal(smoothing, 6)))
-    device = model.embedding.weight.device
+    device = model.device
     logits = model(
         torch.tensor([pair.source], device=device),
         torch.tensor([pair.given], device=device),

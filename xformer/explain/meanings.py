@@ -68,7 +68,7 @@ def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tenso
     """The states [N + 1, B, L, D] of B pairs before all layers and after each, in the
     decoder after its cross-attention, as the stack's last normalisation reads them."""
     source, given = (
-        pad(rows, model.embedding.weight.device)
+        pad(rows, model.device)
         for rows in ([pair.source for pair in pairs], [pair.given for pair in pairs])
     )
     if stack == "encoder":
@@ -225,7 +225,7 @@ class Meanings:
 def reverse(model: Transformer, source: Sequence[int]) -> tuple[float, float, float]:
     """Answer `results.Reverse`. source: without EOS."""
     layer: Any = model.encoder.layers[0]
-    tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
+    tokens = torch.tensor([[*source, EOS]], device=model.device)
 
     def answer(tokens: Tensor, positions: Tensor | None) -> Tensor:
         x = model.embedding(tokens, positions=positions)

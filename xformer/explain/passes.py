@@ -105,11 +105,7 @@ def intervene(
     if not missing and positions == OWN:
         return UNCHANGED
     with refusing(ValueError, lambda error: f"A head cannot be switched off: {error}."):
-        heads = (
-            Heads.without(model.config, missing, model.embedding.weight.device)
-            if missing
-            else None
-        )
+        heads = Heads.without(model.config, missing, model.device) if missing else None
     return Intervention(missing, positions, heads, _position_table(model, positions))
 
 
@@ -161,7 +157,7 @@ def log_probs(
     recorded: filled in by the pass.
     """
     use_threads(len(sources))
-    source = pad(sources, model.embedding.weight.device)
+    source = pad(sources, model.device)
     target = torch.tensor([pair.given], device=source.device).expand(len(sources), -1)
     logits = model(source, target, recorded, change.heads, change.table).float()
     return logits.log_softmax(dim=-1)[:, range(len(pair.predicted)), pair.predicted]
@@ -195,7 +191,7 @@ def trace_reader(
     """
     use_threads(len(row) // 32)
     recorded = Recording()
-    model(torch.tensor([row], device=model.embedding.weight.device), recorded)
+    model(torch.tensor([row], device=model.device), recorded)
     return _trace(tokenizer, Pair([*row], [], []), recorded, text)
 
 
@@ -242,7 +238,7 @@ def cross_maps(
     """Compute where a head of the cross-attention looks in passes over N pairs, as far
     as its layer: (T, S) each."""
     use_threads(len(pairs))
-    device = model.embedding.weight.device
+    device = model.device
     source = pad([pair.source for pair in pairs], device)
     target = pad([pair.given for pair in pairs], device)
     recorded = Recording()
@@ -427,7 +423,7 @@ def begin(
             )
         )
     with Seeded(0):
-        fresh = Transformer(model.config).to(model.embedding.weight.device).eval()
+        fresh = Transformer(model.config).to(model.device).eval()
     then, now = (
         (one.encoder if head.stack == "encoder_self" else one.decoder).layers[
             head.layer - 1
@@ -450,7 +446,7 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
             "This model has no additive attention; ask one of the kind gru-attention."
         )
     use_threads(1)
-    at = model.encode(pad([pair.source], model.embedding.weight.device))
+    at = model.encode(pad([pair.source], model.device))
     asked = []
     layer = model.attention
     for x in model.embed(torch.tensor(pair.given, device=at.memory.device)).split(1):
@@ -536,7 +532,7 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
     """
     use_threads(len(sources))
     memory, mask = model.encode(
-        pad([[*tokens, EOS] for tokens in sources], model.embedding.weight.device)
+        pad([[*tokens, EOS] for tokens in sources], model.device)
     )
     real = mask[:, 0, 0, :, None]
     return ((memory.float() * real).sum(dim=1) / real.sum(dim=1)).cpu().numpy()

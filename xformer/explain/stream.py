@@ -37,7 +37,7 @@ class Step(NamedTuple):
 def steps(model: Transformer, pair: Pair, side: str) -> Iterator[Step]:
     """Run the encoder or the decoder of a pass; a state begins as embedding plus
     position."""
-    device = model.embedding.weight.device
+    device = model.device
     decoder = side == "decoder"
     source, given = (
         torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given)

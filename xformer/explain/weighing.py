@@ -97,7 +97,7 @@ def zeroed(length: int) -> Weigh:
 
 def weighed(model: Transformer, weigh: Weigh, stacks: Iterable[str] = STACKS) -> Heads:
     """Make the `Heads` with which all heads of some stacks weigh in this way."""
-    every = Heads.without(model.config, [], model.embedding.weight.device)
+    every = Heads.without(model.config, [], model.device)
     return replace(
         every,
         weigh={
@@ -127,7 +127,7 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
         )
     if not change.beta >= 0:
         raise UserError(Message.of("weigh_error_beta", value=decimal(change.beta, 6)))
-    device = model.embedding.weight.device
+    device = model.device
     beta = torch.tensor(change.beta, device=device)[None, None, None]
     weigh = {
         "beta": by_beta(beta),
@@ -215,7 +215,7 @@ def translate(
     """
     use_threads(1)
     if change.kind == "queries" and change.head.stack != "encoder_self":
-        tokens = torch.tensor([source], device=model.embedding.weight.device)
+        tokens = torch.tensor([source], device=model.device)
         if not options.sampling:
             options = replace(options, beam=1, n_best=1)
         return search(
@@ -242,9 +242,9 @@ def sweep(
     for stack in STACKS:
         sums = list[float]()
         for first in range(0, len(BETAS), size):
-            beta = torch.tensor(
-                BETAS[first : first + size], device=model.embedding.weight.device
-            )[:, None, None, None]
+            beta = torch.tensor(BETAS[first : first + size], device=model.device)[
+                :, None, None, None
+            ]
             change = Intervention(heads=weighed(model, by_beta(beta), [stack]))
             sums += (
                 log_probs(model, [pair.source] * len(beta), pair, change=change)

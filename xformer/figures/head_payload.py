@@ -93,7 +93,7 @@ def before_and_after(
         key: payload(
             replace(one, title=f"{one.title} · {name}"),
             choice,
-            f"{info.name} {info.identity}",
+            info.versioned,
             language,
         )
         for key, one, name in zip(("before", "after"), pictures, names, strict=True)

@@ -69,6 +69,11 @@ def place(head: Head, language: Language = ENGLISH) -> str:
     return language.say("finder_where", layer=head.layer, head=head.head)
 
 
+def head_label(head: Head, language: Language) -> str:
+    """Label a head for readers: stack, layer and head."""
+    return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
+
+
 def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
     """Name the model of the surrounding figures; assets/save.js writes the name into
     saved files. HTML."""

@@ -12,7 +12,7 @@ from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
 from xformer.figures.attention import SIDES, Choice, Units, all_maps, named_by, units
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import percent, place
+from xformer.figures.labels import head_label, percent
 from xformer.figures.taught import marks
 from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL, WORD_START, joined, spelled, words
@@ -210,7 +210,7 @@ def head_maps(
     sides, rows, columns = _side_by_side(compared, choice, to_come)
     maps = [side.values[head.at] for side in sides]
     first, second, difference = side_by_side(maps[0], maps[1], rows, columns)
-    where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
+    where = head_label(head, language)
     asks = (
         "source"
         if head.stack == "encoder_self"

@@ -58,15 +58,13 @@ class Head(NamedTuple):
         return self.layer - 1, self.head - 1
 
     @classmethod
-    def parse(cls, name: str, stack: str = "") -> Head:
-        """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2"
-        of a given `stack`.
+    def parse(cls, name: str) -> Head:
+        """Read the name of a head: "cross.1.2", or "cross 1 2" as in older links.
 
         Raises UserError for anything else; but not for a head that a model lacks, which
         its `ModelInfo` knows.
         """
-        parts = name.replace(".", " ").split()
-        stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
+        stack, *numbers = name.replace(".", " ").split() or [""]
         if (
             stack not in STACKS
             or len(numbers) != 2
@@ -101,6 +99,11 @@ class ModelInfo:
     codes: tuple[str, ...] = ()
     origin: str = ""  # of a model that was not trained here: its repository or file
     licence: str = ""  # and its licence
+
+    @property
+    def versioned(self) -> str:
+        """Its name and its identity."""
+        return f"{self.name} {self.identity}"
 
     def line(self, language: Language = ENGLISH) -> str:
         """The model in a line: its name, and how it is built."""

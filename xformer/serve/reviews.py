@@ -113,7 +113,7 @@ def read(
     Rows of similar length are read together. `progress` is called with the number of
     rows newly done.
     """
-    device = model.embedding.weight.device
+    device = model.device
     logits = torch.empty(len(rows), len(model.config.labels))
     weights: list[Tensor] = [torch.empty(0)] * len(rows)
     order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))

@@ -34,7 +34,7 @@ def next_scores(model: LanguageModel, tokens: Sequence[int], window: int = 0) ->
     window: the k of P(u_i | u_(i-k), …, u_(i-1)): no piece is predicted from more than
     the last k; 0: from all.
     """
-    device = model.embedding.weight.device
+    device = model.device
     first = tokens[:window] if window else tokens
     found: list[Tensor] = [model(torch.tensor([[BOS, *first]], device=device))[0]]
     rows = [

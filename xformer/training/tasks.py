@@ -272,7 +272,7 @@ class LanguageModelTask(Task):
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Score held-out text, in full precision: the mean log-likelihood of a piece in
         nats, and the perplexity, which is e to minus that."""
-        device = self.model.embedding.weight.device
+        device = self.model.device
         total = sum(
             float(self.loss(self.model, batch, device)) for batch in self.held_out
         )
@@ -410,7 +410,7 @@ class SentimentTask(Task):
         scores = {}
         for name, examples in self.validation.items():
             # as it is trained
-            with autocast(self.model.embedding.weight.device, precision):
+            with autocast(self.model.device, precision):
                 logits, _ = read(
                     self.model, [pieces.tolist() for _, pieces in examples]
                 )

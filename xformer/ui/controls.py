@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
-from xformer.figures.labels import place
+from xformer.figures.labels import head_label, place
 from xformer.results import STACKS, Head, Message, UserError, decimal
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -290,11 +290,6 @@ def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
         for stack in stacks or STACKS
         for head in Head.every(stack, info.layers(stack), info.n_heads)
     )
-
-
-def head_label(head: Head, language: Language) -> str:
-    """Label a head for readers: stack, layer and head."""
-    return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
 
 
 def _head(name: str) -> Head | None:

@@ -165,7 +165,7 @@ def both(
             (label(info.architecture, language), _model(info, blocks, **lengths))
             for info, blocks in models
         ],
-        names=" · ".join(f"{info.name} {info.identity}" for info, _ in models),
+        names=" · ".join(info.versioned for info, _ in models),
         rows=lengths["encoder"],
         cost=cost,
         widths=(before.d_model, after.d_model),

@@ -658,7 +658,7 @@ def draw_picture(
     packed = head_payload.payload(
         seen,
         choice,
-        f"{service.info.name} {service.info.identity}",
+        service.info.versioned,
         language,
         pair,
         chips(choice, language),

@@ -102,7 +102,7 @@ def examine(
     """
     use_threads(1)
     one, change = make(model, bug)
-    source = torch.tensor([pair.source], device=model.embedding.weight.device)
+    source = torch.tensor([pair.source], device=model.device)
     most = min(
         target_limit(len(pair.source), model.config.max_length),
         len(pair.given) + MOST_MORE,
@@ -153,7 +153,7 @@ def signs(
         for one in np.unravel_index(later.sum(axis=-1).argmax(), later.shape[:-1])
     )
     each = later[layer, head, row, row + 1 :] if len(pair.given) > 1 else np.zeros(1)
-    source = torch.tensor([pair.source], device=model.embedding.weight.device)
+    source = torch.tensor([pair.source], device=model.device)
     (states, answer), (backwards, _) = encoded(source), encoded(source.flip(1))
     # by the first head of the first layer
     added = answer - encoded(source, ("encoder_self", 1, 1))[1]

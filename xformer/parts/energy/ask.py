@@ -65,7 +65,7 @@ def measure(
     pairs = [service.pair(asked.source, target) for target in asked.targets]
     model = service.model
     tokenizer = service.tokenizer
-    device = model.embedding.weight.device
+    device = model.device
     with service.guard.work():
         source = torch.tensor([pairs[0].source], device=device)
         given = pad([pair.given for pair in pairs], device)
@@ -110,7 +110,7 @@ def read(one: Kept, text: str) -> list[int]:
 
 def codes(one: Kept, texts: Sequence[Sequence[int]], width: int) -> Tensor:
     """The codes [B, C] of texts, pieces without marks."""
-    device = one.model.embedding.weight.device
+    device = one.model.device
     return one.model.encode(pad([[BOS, *text, EOS] for text in texts], device), width)
 
 

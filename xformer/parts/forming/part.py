@@ -169,7 +169,7 @@ def recorded(service: ModelPool, language: Language, form_model: str) -> Kept:
         moments = lent.moments
         if moments is None:
             raise UserError(Message.of("form_none", name=form_model))
-        return moments, f"{lent.info.name} {lent.info.identity}", kept_moment(lent)
+        return moments, lent.info.versioned, kept_moment(lent)
 
 
 def first_head() -> dict[str, int]:

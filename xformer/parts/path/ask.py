@@ -37,7 +37,7 @@ def reach(
         )
     directions = min(width, directions or max(FEWEST, WORK // count**2))
     with torch.inference_mode(False), torch.enable_grad():
-        tokens = torch.tensor([source], device=model.embedding.weight.device)
+        tokens = torch.tensor([source], device=model.device)
         squares = list[torch.Tensor]()
         x = (
             (model.embedding if isinstance(model, Transformer) else model.embed)(tokens)

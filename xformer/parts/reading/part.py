@@ -101,7 +101,8 @@ def build(part: Layout) -> None:
             pictures.add(
                 "below",
                 gr.HTML(elem_classes="summary words-of-picture"),
-                lambda seen, language: folded(seen, language),
+                folded,
+                picture="seen",
             )
     pictures.add("grid", part["grid"], draw_grid)
     if writer is not None:
@@ -212,7 +213,7 @@ def _both(before: ModelInfo, after: ModelInfo) -> str:
     )
     return of_model(
         pair,
-        f"{before.name} {before.identity} → {after.name} {after.identity}",
+        f"{before.versioned} → {after.versioned}",
         hidden=True,
     )
 
@@ -296,7 +297,7 @@ def draw_picture(
 ) -> Any:
     """Draw what is chosen."""
     info = service[of].info
-    return head_payload.payload(seen, choice, f"{info.name} {info.identity}", language)
+    return head_payload.payload(seen, choice, info.versioned, language)
 
 
 def classifier_of(of: str) -> str:

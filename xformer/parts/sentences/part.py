@@ -9,13 +9,13 @@ import gradio as gr
 
 from xformer.explain.alignment import given_heads
 from xformer.figures import pairs as figures
-from xformer.figures.labels import paragraphs
+from xformer.figures.labels import head_label, paragraphs
 from xformer.figures.notice import notice
 from xformer.results import Comparison, Head, Options, Translation, fixed
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure
-from xformer.ui.controls import Words, head_label, one_head
+from xformer.ui.controls import Words, one_head
 from xformer.ui.handlers import LATEST, QUIET, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Listener, View, examples

@@ -102,9 +102,7 @@ def build(part: Layout, look: Layout) -> None:
             pictures.add(
                 "words",
                 part.table("tables weigh-words"),
-                lambda done, change, language: figures.words_table(
-                    done, change, language
-                ),
+                figures.words_table,
                 seen=in_sight,
             )
         with gr.Column(min_width=300):

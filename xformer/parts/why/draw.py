@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xformer.figures.labels import place, sentence, shown, shown_all, times
+from xformer.figures.labels import head_label, sentence, shown, shown_all, times
 from xformer.results import STACKS, Forced, Head, Trace, Why, fixed
 from xformer.strings import ENGLISH, Language
 
@@ -128,12 +128,11 @@ def twin(
 
     stack, most = max(changes.items(), key=largest)
     head = Head.highest(stack, np.abs(most))
-    where = f"{language.say(f'stack_{stack}')} · {place(head, language)}"
     said = language.say(
         "why_twin_said",
         twin=signed(swapped[1]),
         difference=signed(difference),
-        head=where,
+        head=head_label(head, language),
         change=signed(float(most[head.at])),
     )
     return {

@@ -84,7 +84,7 @@ def build(part: Layout) -> None:
             ]
             gr.HTML(
                 f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
-                f"{of_model(info, f'{info.name} {info.identity}', hidden=True)}</p>"
+                f"{of_model(info, info.versioned, hidden=True)}</p>"
             )
     part["shown"] = gr.State()
     answered = ("shown", "picture", "lm_text", "lm_place")
@@ -180,9 +180,7 @@ def read(
     service: WriterService,
     language: Language,
     *,
-    shown: Scored | None,
     lm_text: str | None,
-    lm_place: int | None,
     **sampling: Any,
 ) -> dict[str, Any]:
     """Read the text in the field, and look at what may follow it."""
@@ -226,7 +224,6 @@ def again(
     language: Language,
     *,
     shown: Scored | None,
-    lm_text: str | None,
     lm_place: int | None,
     **sampling: Any,
 ) -> dict[str, Any]:
@@ -247,8 +244,6 @@ def act(
     language: Language,
     *,
     shown: Scored | None,
-    lm_text: str | None,
-    lm_place: int | None,
     event: gr.EventData,
     **sampling: Any,
 ) -> dict[str, Any]:
