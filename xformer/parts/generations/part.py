@@ -205,7 +205,7 @@ def _map(
             asks=language.say("gen_map_asks"),
         )
     )
-    identity = f"{service.info.name} {service.info.identity}"
+    identity = service.info.versioned
     return {name: head_payload.payload(short, choice, identity, language)}
 
 
@@ -246,13 +246,12 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
         history = None
         broken = error.say(language)
     errors = service.alignment_errors(service.best_head)
-    bleu = service.metrics.get("bleu")
     return Generation(
         name,
         service.info,
         service.best_head if service.info.layers("cross") else None,
         min(errors) if errors else None,
-        float(bleu) if isinstance(bleu, (int, float)) else None,
+        service.metrics.get("bleu"),
         _scores(service),
         tuple(service.length_scores),
         history,
@@ -265,14 +264,11 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
 def _scores(service: TranslationService) -> dict[str, float]:
     """Return BLEU on sets of sentences as they stand, where `evaluate translation
     --save` measured it."""
-    scores = service.metrics.get("scores")
     return {
-        str(one.get("set")): float(one["bleu"])
-        for one in (scores if isinstance(scores, list) else [])
-        if isinstance(one, dict)
-        and not one.get("plain")
-        and not one.get("lowercase")
-        and isinstance(one.get("bleu"), (int, float))
+        one.get("set", ""): one["bleu"]
+        for one in service.metrics.get("scores", ())
+        if one.get("bleu") is not None
+        and not (one.get("plain") or one.get("lowercase"))
     }
 
 

@@ -100,15 +100,11 @@ def draw(
     """Draw why a piece stands there; and, where it was measured, how badly the origins
     of pieces align words."""
     problem = swapped.say(language) if isinstance(swapped, UserError) else ""
-    measured = service.metrics.get("alignment")
+    measured = service.metrics.get("alignment", {})
     best = service.best_head
     errors = service.alignment_errors(best)
     error = ""
-    if (
-        isinstance(measured, dict)
-        and {"sides", "sentences"} <= measured.keys()
-        and errors
-    ):
+    if {"sides", "sentences"} <= measured.keys() and errors:
         error = language.say(
             "why_sides_error",
             sides=f"{measured['sides']:.3f}",
