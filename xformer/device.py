@@ -14,7 +14,7 @@ FEW_ROWS = 16
 THREADS = torch.get_num_threads()  # that larger batches use
 
 
-def choose_device(name: str | None = None) -> torch.device:
+def choose_device(name: str | None) -> torch.device:
     """Return the device asked for, or the best there is; raises UserError where this
     machine lacks it."""
     # cuDNN's attention makes a plan for every new shape, and each batch has its own: a

@@ -86,12 +86,15 @@ def page(data: Mapping[str, Any], texts: Mapping[str, str], language: Language) 
     )
 
 
-def frame(page: str, height: int = 720) -> str:
+HEIGHT = 720  # of a frame in a notebook, in pixels
+
+
+def frame(page: str) -> str:
     """Put a page into a frame of its own, for a notebook, whose own styles and scripts
     it then cannot touch."""
     return (
         f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
-        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+        f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
     )
 
 

@@ -146,9 +146,9 @@ def search(
 def searching(
     scorer: Scorer,
     max_lengths: Sequence[int],
-    options: Options | None = None,
-    prefixes: Sequence[Sequence[int]] | None = None,
-    device: torch.device | None = None,
+    options: Options | None,
+    prefixes: Sequence[Sequence[int]] | None,
+    device: torch.device | None,
 ) -> Generator[None, None, list[list[Hypothesis]]]:
     """Find the n_best hypotheses of each sentence, best first; pause after each step,
     so that searches can take turns.

@@ -79,9 +79,7 @@ def remote(address: str, token: str = "") -> tuple[Models, Any]:
     return Models(translation), RemoteReviews(engine) if "reviews" in found else None
 
 
-def other_readers(
-    named: str | None, device: str | None = None
-) -> dict[str, SentimentService]:
+def other_readers(named: str | None, device: str | None) -> dict[str, SentimentService]:
     """Open the classifiers that are offered beside the one that ships, by name: none
     where another was named."""
     service = None if SENTIMENT.named(named) else _usable(LECTURE, None, device)

@@ -138,6 +138,8 @@ class Variance:
 
 
 KEYS = 10
+TOKENS = 8  # that are cut into heads
+DRAWS = 20  # of an order of columns
 
 
 @cache
@@ -182,7 +184,7 @@ class Split:
     products: int  # multiplications in q k^T and in weights v
 
 
-def split(d_model: int, heads: int, tokens: int = 8) -> Split:
+def split(d_model: int, heads: int) -> Split:
     """Compute multi-head attention (section 3.2.2) of random tokens with random W_Q and
     W_K, cut into `heads` blocks.
 
@@ -194,16 +196,16 @@ def split(d_model: int, heads: int, tokens: int = 8) -> Split:
             f"d_model is {d_model}, which {heads} heads cannot share equally; choose a divisor of it"
         )
     rng = np.random.default_rng(SEED)
-    x = rng.standard_normal((tokens, d_model))
+    x = rng.standard_normal((TOKENS, d_model))
     q, k = (
         x @ (rng.standard_normal((d_model, d_model)) / math.sqrt(d_model))
         for _ in range(2)
     )
     d = d_model // heads
     # (heads, tokens, d)
-    q, k = (y.reshape(tokens, heads, d).transpose(1, 0, 2) for y in (q, k))
+    q, k = (y.reshape(TOKENS, heads, d).transpose(1, 0, 2) for y in (q, k))
     weights = softmax(q[:, 0, None] @ k.transpose(0, 2, 1), d**-0.5)[:, 0]
-    return Split(heads, weights, 4 * d_model * d_model, heads * 2 * tokens * tokens * d)
+    return Split(heads, weights, 4 * d_model * d_model, heads * 2 * TOKENS * TOKENS * d)
 
 
 def mutual(maps: np.ndarray) -> np.ndarray:
@@ -218,9 +220,9 @@ def mutual(maps: np.ndarray) -> np.ndarray:
     return both / np.maximum((others * others).sum((-1, -2)), 1e-12)
 
 
-def mutual_by_chance(maps: np.ndarray, draws: int = 20) -> np.ndarray:
+def mutual_by_chance(maps: np.ndarray) -> np.ndarray:
     """What `mutual` is on average where the columns of maps (..., L, L) are shuffled,
-    the same way in all of them, `draws` times: (...)."""
+    the same way in all of them, DRAWS times: (...)."""
     drawn = np.random.default_rng(SEED)
-    orders = [drawn.permutation(maps.shape[-1]) for _ in range(draws)]
+    orders = [drawn.permutation(maps.shape[-1]) for _ in range(DRAWS)]
     return np.mean([mutual(maps[..., order]) for order in orders], axis=0)

@@ -204,11 +204,11 @@ def read(path: Path) -> Recorded:
 
 
 @cache
-def divided_after(path: Path = RUNS) -> Message | None:
+def divided_after() -> Message | None:
     """Say what division after the softmax does to models that are trained so from the
     beginning; None where no such runs were recorded, or no others."""
     try:
-        found = kinds(read(path).courses, "division")
+        found = kinds(read(RUNS).courses, "division")
     except UserError:
         return None
     reached = [

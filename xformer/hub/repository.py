@@ -117,7 +117,7 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
     )
 
 
-def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
+def cached(name: RepositoryName, access: Access) -> Path | None:
     """Return the folder of a checkpoint in the Hub's cache; None if files are missing.
     Makes no request."""
     found = [
@@ -198,6 +198,8 @@ def _fetch(
             {file: offered[file].size or 0 for file in wanted},
             min(access.most, 8 * imported.MOST_NUMBERS if foreign else math.inf),
         )
+        # One after the other: `snapshot_download` has threads of its own, which the
+        # bar that gives a stalled download up cannot end.
         for file in wanted:
             path = Path(
                 hf_hub_download(
@@ -377,8 +379,8 @@ def push_space(
     folders: Iterable[str],
     variables: Mapping[str, str | None],
     *,
-    private: bool | None = None,
-    commit_message: str = "Upload the page",
+    private: bool | None,
+    commit_message: str,
 ) -> str:
     """Upload the files of a folder as one commit to a Space; return the address of its
     page.

@@ -234,8 +234,7 @@ class Run:
 class Places:
     """A few places for training runs, in the order in which they came."""
 
-    def __init__(self, places: int = PLACES) -> None:
-        self.places = places
+    def __init__(self) -> None:
         self._changed = threading.Condition()
         self._runs: list[Run] = []  # the first have a place
 
@@ -260,13 +259,11 @@ class Places:
     def wait(self, run: Run, seconds: float) -> bool:
         """Wait for a place, this long at most. Return whether the run has one."""
         with self._changed:
-            return self._changed.wait_for(
-                lambda: run in self._runs[: self.places], seconds
-            )
+            return self._changed.wait_for(lambda: run in self._runs[:PLACES], seconds)
 
     def before(self, run: Run) -> int | None:
         """Return how many runs stand in line before this one; None if it has a
         place."""
         with self._changed:
-            waiting = self._runs[self.places :]
+            waiting = self._runs[PLACES:]
             return waiting.index(run) if run in waiting else None

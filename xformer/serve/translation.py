@@ -325,8 +325,8 @@ class Service(ModelService[Translator], TranslationService):
     def _as_read(
         self,
         sources: Sequence[Prepared],
-        options: Options | None = None,
-        max_length: int | None = None,
+        options: Options | None,
+        max_length: int | None,
     ) -> list[Prepared]:
         """The sources in the forms in which a translation reads them; options: of its
         search, if it draws nothing."""
@@ -349,9 +349,9 @@ class Service(ModelService[Translator], TranslationService):
         wait: Wait,
         sources: Sequence[Prepared],
         options: Options,
-        prefixes: Sequence[Sequence[int]] | None = None,
-        max_length: int | None = None,
-        progress: Callable[[int], object] | None = None,
+        prefixes: Sequence[Sequence[int]] | None,
+        max_length: int | None,
+        progress: Callable[[int], object] | None,
         change: Intervention = passes.UNCHANGED,
         more: Sequence[Prepared] = (),
     ) -> list[list[Hypothesis]]:

@@ -51,9 +51,7 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
     )
 
 
-def weights(
-    x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH
-) -> go.Figure:
+def weights(x: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
     """Plot the weights as a map: a row a query, a column a point, from left to
     right."""
     say = language.say

@@ -98,7 +98,7 @@ def draw(
         answer = {
             "curve": figures.payload(x, y, bandwidth, language),
             "said": figures.told(x, y, bandwidth, descent, language),
-            "weights": figure(figures.weights(x, y, bandwidth, language)),
+            "weights": figure(figures.weights(x, bandwidth, language)),
             "errors": figure(figures.errors(x, y, descent, language)),
         }
     return {**answer, "kernel_points": ""} if reset else answer

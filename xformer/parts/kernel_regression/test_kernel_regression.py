@@ -91,7 +91,7 @@ def test_the_figures_have_the_numbers():
     assert drawn["curve"][40] == pytest.approx(
         (kernels.weights(np.array([1.0]), X, 0.5) @ Y)[0], abs=1e-4
     )
-    shown = np.array(figures.weights(X[::-1], Y[::-1], 0.5).data[0].z, dtype=float)
+    shown = np.array(figures.weights(X[::-1], 0.5).data[0].z, dtype=float)
     np.testing.assert_allclose(shown[5], kernels.weights(np.array([1.0]), X, 0.5)[0])
     way = kernels.descend(X, Y, 0.5, (2.0**-5, 4.0))
     line, path = figures.errors(X, Y, way).data
