@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -330,6 +331,19 @@ def test_tests_of_one_part_lie_beside_it_and_know_no_other():
 
 def test_the_rooms_stand_on_floors():
     [*TopologicalSorter(BELOW).static_order()]  # raises CycleError
+
+
+def test_what_the_documentation_draws_of_the_imports_is_the_table():
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    chains = re.search(
+        r"^## Imports run one way\n\n`([^`]*)` and `([^`]*)`", text, re.M
+    )
+    for chain in chains.groups():
+        _, *rooms = (re.findall(r"\w+", one) for one in chain.split("→"))
+        rooms = [[one.replace("parts", "part") for one in each] for each in rooms]
+        for above, below in pairwise(rooms):
+            for one, other in product(above, below):
+                assert other in BELOW[one] and one not in BELOW[other], (one, other)
 
 
 def test_no_modules_know_each_other_in_a_circle_not_even_by_their_types():
