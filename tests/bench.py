@@ -18,7 +18,7 @@ from threading import Thread
 import gradio as gr
 from playwright.sync_api import expect
 
-from tests.browser.acts import steady
+from tests.harness import patience
 from xformer.ui.components import (
     BUNDLE,
     PLOTLY,
@@ -195,7 +195,8 @@ class Bench:
         self.language = language
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.goto(f"{self.address}/?{language}&{theme}")
-        self.page.locator("body[data-ready]").wait_for(state="attached")
+        # its scripts have run by now; a locator would load Playwright's first
+        assert self.page.evaluate("document.body.dataset.ready")
         self.page.fetching = set()
         self.mount("about", self.components[language]["about"].value)
         return self
@@ -247,6 +248,13 @@ class Bench:
         return self.page.evaluate(
             "([name, values]) => ofPage[name](...values)", [function, plain(values)]
         )
+
+
+def steady(page):
+    """Wait until a page waits for nothing, without what Playwright loads into a page to
+    wait there, which takes longer than most that is tested here."""
+    waits = page.evaluate("most => untilIdle(pageState, most)", 1000 * patience(60, 4))
+    assert waits is None, f"the page is not idle: it waits for {waits}"
 
 
 def settle(page):

@@ -3,6 +3,7 @@
   const SHORT = 500;  // milliseconds; what a page does later than that, such as hiding a notice, it does unasked
   const STEADY = 4;  // frames in a row in which nothing was waited for: one answer leads to the next by way of some
   const drawings = new Set(), timers = new Set(), turns = new Set();
+  const frame = window.requestAnimationFrame.bind(window), later = window.setTimeout.bind(window);  // not counted
   let steady = 0, page = null;
 
   // Replaces what begins a call and what takes it back by functions that count it in a set.
@@ -50,4 +51,11 @@
     steady = 0;  // the next wait is for what is done after this one
     return true;
   };
+
+  // Tells when the page waits for nothing: null; or what it waits for after so many milliseconds.
+  window.untilIdle = (state, most) => new Promise(told => {
+    const ask = () => window.isIdle(state) ? told(null) : frame(ask);
+    later(() => told(window.waitsFor()), most);
+    ask();
+  });
 })();
