@@ -4,6 +4,7 @@ signatures may be; and that a statement does one thing."""
 import ast
 import re
 import sys
+from functools import cache
 
 import pytest
 
@@ -30,11 +31,16 @@ def names(node):
     return {called(one) for one in ast.walk(node) if isinstance(one, ast.Call)}
 
 
+@cache
+def nodes(path):
+    """Every node of a module, which several rules look through."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def idle_lines(path):
     """List the lines of a module of tests that let time pass: those that sleep, and
     loops that only turn."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for one in ast.walk(tree):
+    for one in nodes(path):
         sleeps = isinstance(one, ast.Call) and called(one) in {
             "sleep",
             "wait_for_timeout",
@@ -77,7 +83,7 @@ def written_out(path):
         for text in language.texts.values()
         if " " in text
     }
-    for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for one in nodes(path):
         if isinstance(one, ast.Call) and called(one) in LOOKS:
             given = [*one.args, *(word.value for word in one.keywords)]
             yield from (
@@ -101,7 +107,7 @@ def test_texts_of_the_page_are_looked_for_by_their_keys():
 def functions():
     """Every function of the package, with its module."""
     for path in modules("xformer"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
 
@@ -185,7 +191,7 @@ def test_a_function_that_does_more_than_one_thing_has_a_name(folder):
     assert not [
         f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)[:60]}"
         for path in modules(folder)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if crammed(node)
     ]
 
@@ -200,7 +206,7 @@ def test_a_statement_does_one_thing(folder):
     found = {habit: [] for habit in (parallel, over_one, nested)}
     assignments = 0
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             assignments += isinstance(node, ast.Assign)
             for habit, where in found.items():
                 if habit(node):
