@@ -42,14 +42,14 @@ function unfold(name) {
   const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap');
   const tab = inDrawer(holder), shown = label ?? tab ?? inFold(name);
   if (!shown?.checkVisibility()) return null;
-  if (label && !label.classList.contains('open')) label.click();
-  if (tab && tab.ariaSelected !== 'true') tab.click();
+  if (isShut(shown)) shown.click();
   return shown;
 }
 
-// Opens the part, if one is named, and brings it, or one of its pictures, into sight; whether it did.
-function show(name, picture) {
-  const shown = name ? unfold(name) : inSight(picture);
+const isShut = shown => shown.matches('.label-wrap:not(.open), [role=tab]:not([aria-selected=true])');
+
+// Brings a part that is open, or one of its pictures, into sight; whether it did.
+function show(shown, name, picture) {
   if (!shown) return false;
   const drawer = shown.closest('.drawer');
   if (drawer && innerWidth <= 640 && drawer.dataset.open !== 'true') shown.click();
@@ -65,7 +65,12 @@ let stopWaiting = () => {};
 function follow() {
   const [, name, picture] = location.hash.match(/^#([\w-]*):?([\w-]*)$/) ?? [];
   stopWaiting();
-  if (name || picture) stopWaiting = attemptUntilDone(() => show(name, picture), () => name && show(name));
+  if (!name && !picture) return;
+  let opened = null;  // by what the part was opened: once, as a person may fold it while its picture does not come
+  stopWaiting = attemptUntilDone(() => {
+    if (name && !opened?.isConnected) opened = unfold(name);
+    return show(name ? opened : inSight(picture), name, picture);
+  }, () => name && !(opened && isShut(opened)) && show(unfold(name), name));
 }
 
 // A text without accents and capitals, so that "atencion" finds "Atención".

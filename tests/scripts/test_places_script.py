@@ -251,6 +251,21 @@ def test_a_picture_that_the_fragment_names_is_brought_into_sight_in_its_fold(ben
     assert bench.page.evaluate(IS_OPEN, "variance")
 
 
+def test_a_part_that_a_person_folds_while_its_picture_does_not_come_stays_shut(bench):
+    bench.mount("places")
+    bench.page.evaluate(FOLDS, ["variance"])
+    bench.page.evaluate("location.hash = 'variance:curves'; tell('placechange')")
+    assert bench.page.evaluate("document.querySelector('.at-variance .open') !== null")
+    opened = bench.page.evaluate("""async () => {
+      const label = document.querySelector('.at-variance button');
+      label.click();
+      document.body.append(document.createElement('i'));
+      await new Promise(requestAnimationFrame);  // after the observers
+      return label.classList.contains('open');
+    }""")
+    assert not opened
+
+
 def test_a_section_is_found_by_its_name_where_it_is_held(bench):
     places = bench.mount("places")
     places.block.get_by_role("button", name=say("places_open")).click()
