@@ -210,7 +210,8 @@ def test_the_frame_of_what_nobody_asks_for_goes_away(waiting):
     one.until("!block.dataset.waits")
 
 
-def test_a_picture_is_greyed_from_the_first_request_that_leads_to_it(waiting):
+def greyed(waiting):
+    """A picture that is greyed by request 2, which is to lead to another."""
     one = waiting("map")
     knowing(one)
     one.ask()
@@ -218,7 +219,12 @@ def test_a_picture_is_greyed_from_the_first_request_that_leads_to_it(waiting):
     one.end()
     one.tell("begin", 2, "sets", [50], 8)
     one.until("block.dataset.waits === 'old'")
-    greyed = one.page.evaluate(
+    return one
+
+
+def test_a_picture_is_greyed_from_the_first_request_that_leads_to_it(waiting):
+    one = greyed(waiting)
+    waits = one.page.evaluate(
         """async ([path, block, id]) => {
             const {begin, end} = await import(path), seen = [];
             end(2);
@@ -230,20 +236,14 @@ def test_a_picture_is_greyed_from_the_first_request_that_leads_to_it(waiting):
         }""",
         [address("waiting.js"), one.handle, one.id],
     )
-    assert greyed == ["old", "old"]
+    assert waits == ["old", "old"]
     one.answer("second", 3)
     one.end(3)
     assert one.waits is None
 
 
 def test_a_picture_is_not_greyed_for_long_by_a_request_that_led_to_nothing(waiting):
-    one = waiting("map")
-    knowing(one)
-    one.ask()
-    one.answer("first")
-    one.end()
-    one.tell("begin", 2, "sets", [50], 8)
-    one.until("block.dataset.waits === 'old'")
+    one = greyed(waiting)
     one.end(2)
     one.until("!block.dataset.waits")
 
