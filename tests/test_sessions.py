@@ -155,6 +155,18 @@ def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(
     assert list(holder.session_data) == ["c", "d"]
 
 
+def test_what_a_handler_changes_while_it_is_weighed_counts_as_it_was():
+    made = {}
+
+    class Slow(list):
+        def __iter__(self):
+            made["later"] = "a picture"
+            return super().__iter__()
+
+    made |= {"first": Slow(["abc"]), "second": "de"}
+    assert sessions.weight(made) == len("abcde")
+
+
 def test_pages_that_were_only_opened_count_too():
     pages = [
         f"page {number}" for number in range(sessions.MOST_KEPT // sessions.PAGE + 3)

@@ -176,4 +176,5 @@ def weight(value: Any, counted: set[int] | None = None) -> int:
         if isinstance(value, (list, tuple))
         else ()
     )
-    return sum(weight(one, counted) for one in inner)
+    # a copy: a handler in another thread may change it meanwhile
+    return sum(weight(one, counted) for one in [*inner])
