@@ -2,6 +2,7 @@
 energy-based model with a latent variable; attention between vectors of several widths.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -216,18 +217,44 @@ def grow(
     return service.ask(GrowTree.wider(translation, beam, n_best=beam, temperature=0.0))
 
 
-def measure(service: TranslationService, grown: BeamTree, energy_own: str) -> Measured:
-    """Measure what the beam found, what the visitor typed, and spoiled ones."""
+def measure(
+    service: TranslationService,
+    grown: BeamTree,
+    energy_own: str,
+    before: dict[str, Any] | None = None,
+) -> Measured:
+    """Measure what the beam found, what the visitor typed, and spoiled ones; not again
+    those of the same sentence that were measured before, as most are that a wider beam
+    finds."""
     best = grown.translation.best
-    found = [one.tokens for one in grown.translation.n_best]
+    found = [tuple(one.tokens) for one in grown.translation.n_best]
     own = energy_own.strip()
     kept = [i for i, token in enumerate(best.tokens) if token != EOS]
     spoiled = figures.spoil(
         [best.tokens[i] for i in kept], [best.pieces[i] for i in kept]
     )
     targets: list[Target] = [*found, *([own] if own else []), *spoiled]
+    last: Measured | None = None
+    if before and _is_same_source(before["grown"], grown):
+        last = before["measured"]
+    known = {} if last is None else last.by_target
+    lacking = [one for one in dict.fromkeys(targets) if one not in known]
+    if lacking or last is None:
+        energies = service.ask(MeasureEnergies(grown.translation, lacking))
+        known = {**known, **dict(zip(lacking, energies.targets, strict=True))}
+    else:
+        energies = last.energies
     return Measured(
-        service.ask(MeasureEnergies(grown.translation, targets)), len(found), bool(own)
+        replace(energies, targets=tuple(known[one] for one in targets)),
+        len(found),
+        bool(own),
+        tuple(targets),
+    )
+
+
+def _is_same_source(one: BeamTree, other: BeamTree) -> bool:
+    return tuple(one.translation.source_tokens) == tuple(
+        other.translation.source_tokens
     )
 
 

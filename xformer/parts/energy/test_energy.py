@@ -89,6 +89,26 @@ def test_a_hypothesis_costs_what_the_search_says(running, grown, measured):
             assert energy.text == one.text
 
 
+def test_a_wider_beam_measures_only_what_is_new(running, grown, measured, monkeypatch):
+    asked = list[int]()
+    ask = running.ask
+    monkeypatch.setattr(
+        running,
+        "ask",
+        lambda question: asked.append(len(question.targets)) or ask(question),
+    )
+    before = {"grown": grown, "measured": measured, "energy_own": OWN}
+    again = part.measure(running, grown, OWN, before)
+    assert again == measured and not asked
+    other = part.measure(running, grown, "Hola", before)
+    assert asked == [1] and other.energies.targets[measured.beam].pieces != (
+        measured.energies.targets[measured.beam].pieces
+    )
+    kept = [*other.energies.targets]
+    kept[measured.beam] = measured.energies.targets[measured.beam]
+    assert tuple(kept) == measured.energies.targets
+
+
 def test_the_states_of_the_figure_are_those_of_a_trace(running, grown, measured):
     """Their mean length, from the layers of the model one by one."""
     model = running.model
