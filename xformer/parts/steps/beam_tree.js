@@ -5,17 +5,20 @@ import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
 import {escapeHtml, fill, fixed, label, rect, redraw, tongue} from '../../../assets/shared.js';
 
-const COLUMN = 132, BOX = 107, ROW = 27, HIGH = 22, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
+const COLUMN = 132, BOX = 107, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
+// Pixels: between rows, and between a row's box and the next; rows are closer where there are more, so that a wider beam
+// moves nothing that stands below.
+const ROW = 27, ROOM = 320, BETWEEN = 5;
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 
 export default function start({element, props, trigger, watch}) {
   let tree = null;  // the last value
-  let chosen = 0;
+  let chosen = 0, apart = ROW;
   const inside = selector => element.querySelector(selector);
   const say = (key, values = {}) => fill(tree.texts[key], values);
 
   function receive() {
-    tree = props.value;
+    tree = props.value && {...props.value, nodes: JSON.parse(props.value.nodes)};
     element.dataset.empty = !tree;
     if (!tree || !inside('.drawing')) return;
     const before = inside('.scroll')?.scrollLeft ?? 0;
@@ -24,14 +27,14 @@ export default function start({element, props, trigger, watch}) {
     inside('.scroll').scrollLeft = before;
   }
 
-  const xOf = node => LEFT + node.step * COLUMN, yOf = node => TOP + node.row * ROW;
+  const xOf = node => LEFT + node.step * COLUMN, yOf = node => TOP + node.row * apart, high = () => apart - BETWEEN;
   // A node's class, which gives its colours.
   const kindOf = node => node.place === 1 ? 'winner' : node.fate;
   const fateOf = node => say(`tree_${kindOf(node)}`) + (node.cut ? `, ${say('tree_cut')}` : '');
 
   function edge(node) {
     const from = tree.nodes[node.parent];
-    const [x, y, toX, toY] = [xOf(from) + BOX, yOf(from) + HIGH / 2, xOf(node), yOf(node) + HIGH / 2];
+    const [x, y, toX, toY] = [xOf(from) + BOX, yOf(from) + high() / 2, xOf(node), yOf(node) + high() / 2];
     const middle = (x + toX) / 2, kind = node.best ? 'best' : node.fate;
     return `<path class="edge ${kind}" d="M${x} ${y} C${middle} ${y} ${middle} ${toY} ${toX} ${toY}"/>`;
   }
@@ -45,15 +48,16 @@ export default function start({element, props, trigger, watch}) {
     return `<g class="node ${kind}${node.best ? ' best' : ''}" data-node="${i}" role="button" ` +
       `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" ` +
       `aria-label="${escapeHtml(`${written} ${number}`)}; ${hint}"><title>${hint}</title>` +
-      rect(x, y, BOX, HIGH, `rx="${node.fate === 'ended' ? 11 : 4}"`) +
-      label(written, x + 7, y + 15, `lang="${tongue('target')}" class="piece"`) +
-      label(number, x + BOX - 6, y + 15, 'text-anchor="end" class="score"') + '</g>';
+      rect(x, y, BOX, high(), `rx="${node.fate === 'ended' ? high() / 2 : 4}"`) +
+      label(written, x + 7, y + high() / 2 + 4, `lang="${tongue('target')}" class="piece"`) +
+      label(number, x + BOX - 6, y + high() / 2 + 4, 'text-anchor="end" class="score"') + '</g>';
   }
 
   function draw() {
     const steps = 1 + Math.max(...tree.nodes.map(node => node.step));
     const rows = 1 + Math.max(...tree.nodes.map(node => node.row));
-    const width = LEFT + steps * COLUMN, height = TOP + rows * ROW + 4;
+    apart = Math.min(ROW, Math.floor(ROOM / rows));
+    const width = LEFT + steps * COLUMN, height = TOP + rows * apart + 4;
     const numbers = Array.from({length: steps}, (_, i) =>
       label(say('tree_step', {step: i + 1}), LEFT + i * COLUMN + 2, 14, 'class="number"'));
     // The winner's line is drawn last, above the others.

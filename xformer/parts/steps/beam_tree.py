@@ -1,6 +1,7 @@
 """A beam as a tree: the payload of beam_tree.js, and why a hypothesis won or lost, in
 words. HTML is escaped."""
 
+import json
 from typing import Any
 
 from xformer.figures.labels import sentence, shown
@@ -69,7 +70,9 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
     """Pack every branch: its parent, step and rank within the step (from 0), piece,
     numbers, and fate.
 
-    node: the branch that is chosen. Labels are text, which the script escapes.
+    node: the branch that is chosen. Labels are text, which the script escapes. The
+    branches are one text, in JSON: Gradio's page puts each of thousands of numbers
+    behind a proxy and reads all of them again and again.
     """
     best = {*path(tree, winner(tree))}
     ranks = places(tree)
@@ -98,7 +101,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
             width=tree.translation.options.beam,
             text=tree.translation.source,
         ),
-        "nodes": nodes,
+        "nodes": json.dumps(nodes),
         "chosen": node,
         "pair": [tree.translation.source, tree.translation.best.text],
         "texts": {name: language.texts[name] for name in TEXTS},

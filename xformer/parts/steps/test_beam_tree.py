@@ -1,6 +1,7 @@
 """The picture of a beam: every number in it is the search's, and every sentence about a
 hypothesis is true of it."""
 
+import json
 import re
 
 import pytest
@@ -27,7 +28,7 @@ def grown(running):
 
 
 def test_every_branch_is_drawn_with_its_numbers_in_the_order_of_its_step(grown):
-    nodes = beam_tree.payload(grown, 0)["nodes"]
+    nodes = json.loads(beam_tree.payload(grown, 0)["nodes"])
     assert len(nodes) == len(grown.branches)
     rows = {}
     for node, branch in zip(nodes, grown.branches, strict=True):
@@ -49,7 +50,8 @@ def test_the_winner_is_what_plain_search_finds_and_its_line_leads_there(running,
     winner = beam_tree.winner(tree)
     assert beam_tree.tokens(tree, winner) == plain.tokens
     assert tree.branches[winner].score == pytest.approx(plain.score, abs=1e-5)
-    best = [node for node in beam_tree.payload(tree, 0)["nodes"] if node["best"]]
+    nodes = json.loads(beam_tree.payload(tree, 0)["nodes"])
+    best = [node for node in nodes if node["best"]]
     assert len(best) == len(plain.tokens) and [node["place"] for node in best] == [
         0
     ] * (len(best) - 1) + [1]
@@ -160,7 +162,7 @@ def test_what_came_of_a_hypothesis_is_true(running, options):
 def test_at_the_limit_nothing_goes_on_and_what_is_taken_has_not_ended(running):
     for text in STRANGE:
         tree = running.ask(GrowTree(text, Options(beam=3), max_length=4))
-        nodes = beam_tree.payload(tree, 0)["nodes"]
+        nodes = json.loads(beam_tree.payload(tree, 0)["nodes"])
         for node, branch in enumerate(tree.branches):
             told = beam_tree.verdict(tree, node)
             assert nodes[node]["cut"] == (

@@ -3,6 +3,7 @@ step_player.js, beam_tree.js and readings.js draw answers of the tab."""
 
 import csv
 import io
+import json
 import re
 
 import pytest
@@ -67,12 +68,12 @@ def draw(models, made, pair):
 @pytest.fixture
 def grow(models, made, pair):
     """What the tab answers for the tree."""
-    return lambda of=pair, node=0: shown(
+    return lambda of=pair, node=0, width=5: shown(
         made.pictures[f"{steps.ID}.tree"],
         models.default,
         translation=of[0],
         decode="steps",
-        tree_width=5,
+        tree_width=width,
         tree_node=node,
     )["tree"]
 
@@ -188,6 +189,16 @@ def test_a_saved_picture_has_a_margin_and_names_what_it_is_of_but_not_its_use(
 # The beam as a tree
 
 
+def test_a_wider_beam_moves_nothing_that_stands_below_the_tree(bench, grow):
+    tops = []
+    for width in (5, steps.WIDTH.most):
+        tree = bench.mount("beam-tree", grow(width=width), width=1280)
+        tops.append(
+            tree.block.evaluate("block => block.getBoundingClientRect().height")
+        )
+    assert tops[0] == tops[1]
+
+
 def test_the_tree_is_walked_by_keys_and_tells_which_node(bench, grow):
     value = grow()
     tree = bench.mount("beam-tree", value)
@@ -196,8 +207,9 @@ def test_the_tree_is_walked_by_keys_and_tells_which_node(bench, grow):
     dropped.click()
     at = int(dropped.get_attribute("data-node"))
     bench.page.keyboard.press("ArrowUp")
-    above = value["nodes"][int(tree.locator(".node:focus").get_attribute("data-node"))]
-    below = value["nodes"][at]
+    nodes = json.loads(value["nodes"])
+    above = nodes[int(tree.locator(".node:focus").get_attribute("data-node"))]
+    below = nodes[at]
     assert (above["step"], above["row"]) == (below["step"], below["row"] - 1)
     tree.locator(".node.best").first.click()
     bench.page.keyboard.press("ArrowRight")
