@@ -509,9 +509,8 @@ def test_how_often_the_noun_is_meant_is_said_where_one_is_named():
         asked(made_trace(*CAR, links, layers=2, heads=3), kind="refer")[-1][-1]
         for links in ([(1, 2, "it", "car", 0.62)], [])
     )
-    assert "for 49 of 72 pronouns" in draw.questions(
-        [named], ENGLISH, measured=measured
-    )
+    html = draw.questions([named], ENGLISH, measured=measured)
+    assert "for 49 of 72 pronouns" in html and ". In new sentences" in html
     for one, known in ((named, None), (none, measured)):
         assert "new sentences" not in draw.questions([one], ENGLISH, measured=known)
 
