@@ -195,6 +195,10 @@ export function percent(p) {
 const withMinus = text => text.replace('-', '\u2212');
 export const fixed = (value, digits) => withMinus(value.toFixed(digits));
 
+// Writes a whole number with separators of thousands, as `Language.number` of xformer/strings.py does.
+export const grouped = count =>
+  count.toLocaleString('en').replaceAll(',', document.documentElement.lang === 'es' ? '\u202f' : ',');
+
 // Writes a number with a given count of significant digits, as people do: 0.00001, 130, 1.9 · 10⁻⁷. `decimal` of
 // xformer/results/messages.py does the same.
 const RAISED = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};

@@ -528,6 +528,7 @@ def test_percentages_never_claim_certainty(p, shown):
 )
 def test_how_many_times_likelier_is_said_to_two_digits(gain, shown):
     assert labels.times(gain) == shown
+    assert labels.times(gain, SPANISH) == shown.replace(",", SPANISH.thousands)
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,17 @@ def test_a_minus_is_written_in_one_place():
     assert found_in([*MODULES, *TEMPLATES, *scripts], own_minus) == {}
     for written in ('f"{gain:+.2f}"', "log.replace('-', '\\u2212')"):
         assert own_minus(written), written
+
+
+def own_groups(text):
+    """Where thousands are written in a way of their own: by `grouped` in a script, by
+    `Language.number` or a text's value elsewhere, each language has its separator."""
+    return re.findall(r"toLocaleString|[{\"(][^{}\"\n]{0,20}:,(?:\.\d+)?f?\}", text)
+
+
+def test_thousands_are_written_in_one_place():
+    scripts = [path for path in SCRIPTS if path.name != "shared.js"]
+    shown = [path for path in MODULES if path.parent.name != "server"]
+    assert found_in([*shown, *TEMPLATES, *scripts], own_groups) == {}
+    for written in ('f"{count:,}"', 'f"{gain:,.0f}"', "count.toLocaleString('en')"):
+        assert own_groups(written), written

@@ -16,7 +16,7 @@ from xformer.parts.judging.maximum import FRAME
 from xformer.parts.positions.draw import LINES
 from xformer.parts.principles.draw import MARK
 from xformer.results import decimal, fixed
-from xformer.strings import ASSETS
+from xformer.strings import ASSETS, ENGLISH, SPANISH
 
 PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
 
@@ -329,3 +329,15 @@ def test_numbers_are_written_as_python_writes_them(page):
         )
         assert written == [fixed(one, f".{digits}f") for one in PLACES]
     assert fixed(-0.5, ".1f") == decimal(-0.5) == "−0.5"
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
+def test_thousands_are_written_as_the_page_writes_them(page, language):
+    numbers = [0, 999, 1000, 22000, 1234567]
+    assert page.evaluate(
+        """([code, numbers]) => {
+        document.documentElement.lang = code;
+        return numbers.map(shared.grouped);
+    }""",
+        [language.code, numbers],
+    ) == [language.number(one) for one in numbers]

@@ -91,14 +91,15 @@ def percent(probability: float) -> str:
     return f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
 
 
-def times(gain: float) -> str:
+def times(gain: float, language: Language = ENGLISH) -> str:
     """Write e^gain, how many times likelier something is, to two digits."""
     if gain > math.log(1e9):
         return "10" + f"{gain / math.log(10):.0f}".translate(
             str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
         )
     value = math.exp(gain)
-    return f"{float(decimal(value, 2)):,.0f}" if value >= 10 else decimal(value, 2)
+    rounded = decimal(value, 2)
+    return language.number(float(rounded)) if value >= 10 else rounded
 
 
 def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:

@@ -32,7 +32,6 @@ HELPERS = {
     "readable": labels.readable,
     "sentence": labels.sentence,
     "shown": labels.shown,
-    "times": labels.times,
     "zip": partial(zip, strict=True),
 }
 
@@ -76,5 +75,6 @@ def _macros(name: str, language: Language) -> Any:
             "reads": Markup(language.reads),
             "writes": Markup(language.writes),
             "place": lambda head: labels.place(head, language),
+            "times": lambda gain: labels.times(gain, language),
         }
     )

@@ -710,7 +710,7 @@ def leaning(scene: Scene, *, first: str, second: str) -> Chosen:
         "first": math.log(10),
     }
     true, margin = between(lead if taken == first else -lead, bounds, NATS)
-    values = {"text": best.text, "other": changed, "value": times(lead)}
+    values = {"text": best.text, "other": changed, "value": times(lead, scene.language)}
     return true, values, margin
 
 

@@ -228,7 +228,7 @@ def told(tree: BeamTree, measured: Measured, language: Language = ENGLISH) -> st
                 "energy_told_yours" if apart > 0 else "energy_told_lower",
                 value=f"{own.total:.2f}",
                 apart=f"{abs(apart):.2f}",
-                times=times(abs(apart)),
+                times=times(abs(apart), language),
                 piece=shown(own.pieces[worst]),
                 worst=f"{own.parts[worst]:.2f}",
             )

@@ -3,7 +3,7 @@
 // state.shownFrame, which the address keeps. It plays once when it comes into sight, but where motion is unwelcome.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {bytes, colourTable, escapeHtml, label, paintMap, percent} from '../../../assets/shared.js';
+import {bytes, colourTable, escapeHtml, grouped, label, paintMap, percent} from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 import {transport} from '../../../assets/transport.js';
 
@@ -22,8 +22,8 @@ export default function start({element, props, trigger, watch}) {
   let film = null, at = 1, room = 0, cell = CELL.most;
   const canvas = document.createElement('canvas');
   const shown = () => film.frames[at - 1];
-  const named = ({step, done}) => say('film_when', {step: step.toLocaleString(document.documentElement.lang),
-                                                  percent: done ? percent(done) : '0 %'});
+  const named = ({step, done}) =>
+    say('film_when', {step: grouped(step), percent: done ? percent(done) : '0 %'});
   function tell() {
     state.shownFrame = at;
     trigger('choose');
@@ -109,7 +109,7 @@ export default function start({element, props, trigger, watch}) {
       `<path class="grid" d="M${left} ${y(loss)}H${wide - right}"/>` +
       label(loss, left - 6, y(loss) + 4, 'text-anchor="end"'));
     const steps = film.frames.map((one, i) => i % 3 && i < count - 1 || i === count - 2 ? '' :
-      label(one.step.toLocaleString(document.documentElement.lang), x(i), above + high + 16,
+      label(grouped(one.step), x(i), above + high + 16,
             `text-anchor="${i ? i === count - 1 ? 'end' : 'middle' : 'start'}"`));
     const own = film.frames.map(({loss}, i) => [i, loss]);
     const legend = ['own', 'all'].map(name => `<span class="of-${name}">${escapeHtml(say(`film_${name}`))}</span>`);

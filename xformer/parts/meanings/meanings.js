@@ -4,7 +4,7 @@
 // trigger 'choose', for state.shownMap. A value without sentences only says which word is chosen.
 import {background, checkpoint, pictureAddress, saveOnClick} from '../../../assets/save.js';
 import {
-  SIZES, bytes, decimal, escapeHtml, fill, fixed, isDark, label, onOtherWidth, pointIn, rect, redraw, tongue,
+  SIZES, bytes, decimal, escapeHtml, fill, fixed, grouped, isDark, label, onOtherWidth, pointIn, rect, redraw, tongue,
 } from '../../../assets/shared.js';
 import {state} from '../../../assets/state.js';
 
@@ -24,7 +24,7 @@ export default function start({element, props, trigger, watch}) {
   const say = (key, values = {}) => fill(map.texts[`mean_${key}`], values);
   const stackOf = at => at.split('.')[0], layerOf = at => Number(at.split('.')[1]);
   const title = () =>
-    say('title', {count: words.length.toLocaleString('en'), stack: map.stack, layer: layerOf(map.drawn)});
+    say('title', {count: grouped(words.length), stack: map.stack, layer: layerOf(map.drawn)});
   const held = () => ({both: map.both, first: map.shares[0], second: map.shares[1]});
   const rule = () =>
     [say('held', held()), say('axes'), ...(stackOf(map.at) === 'decoder' ? [say('given')] : [])].join(' ');
@@ -97,7 +97,7 @@ export default function start({element, props, trigger, watch}) {
     });
     const [bare, placed, largest] = map.order.map(value => decimal(value));
     redraw(inside('.drawing'), `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
-      group(say('count'), map.counts.map(count => pressed('count', count, count.toLocaleString('en')))) + '</div>' +
+      group(say('count'), map.counts.map(count => pressed('count', count, grouped(count)))) + '</div>' +
       `<ol class="own" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
       '<div class="both"><div class="plane"><p class="caption"></p>' +
       '<canvas data-key="plane" tabindex="0" role="img"></canvas>' +

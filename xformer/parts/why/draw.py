@@ -88,7 +88,10 @@ def payload(
         "difference": difference,
         "change": found.change,
         "said": say(
-            "why_said", difference=signed(difference), times=times(difference), **names
+            "why_said",
+            difference=signed(difference),
+            times=times(difference, language),
+            **names,
         ),
         "parts": parts,
         "heads": [(say(f"stack_{name}"), groups[name].tolist()) for name in STACKS[1:]],

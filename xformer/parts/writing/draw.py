@@ -79,7 +79,7 @@ def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
         language.say(
             "lm_likelier",
             name="A" if first.total > second.total else "B",
-            times=times(gain),
+            times=times(gain, language),
             nats=f"{gain:.2f}",
         )
         if gain >= 1e-6

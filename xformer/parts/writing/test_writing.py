@@ -85,7 +85,10 @@ def test_two_texts_are_compared_by_their_log_probabilities(writer, language):
     assert (
         gain > 1
         and language.html(
-            "lm_likelier", name="A", times=figures.times(gain), nats=f"{gain:.2f}"
+            "lm_likelier",
+            name="A",
+            times=figures.times(gain, language),
+            nats=f"{gain:.2f}",
         )
         in html
     )

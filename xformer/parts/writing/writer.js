@@ -5,7 +5,7 @@
 // the last piece away.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
-import {escapeHtml, fill, fixed, percent, redraw, whenOutOfSight} from '../../../assets/shared.js';
+import {escapeHtml, fill, fixed, grouped, percent, redraw, whenOutOfSight} from '../../../assets/shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
@@ -70,7 +70,7 @@ export default function start({element, props, trigger, watch}) {
     const unsure = now.unsure >= 10 ? Math.round(now.unsure) : now.unsure.toFixed(1);
     inside('.sub').textContent = atEnd ?
       say('lm_said_next', {unsure, choices: text.choices === 1 ? say('lm_certain') :
-        say('lm_choices', {count: text.choices.toLocaleString(document.documentElement.lang || 'en')})}) :
+        say('lm_choices', {count: grouped(text.choices)})}) :
       say('lm_said', {piece: name, percent: percent(Math.exp(logProb)), bits: bits(logProb).toFixed(1), rank, unsure});
     redraw(inside('ol'), now.likeliest.map(([piece, log], i) => candidate(piece, log, i, chosen, atEnd)).join(''));
     inside('ol').classList.toggle('drawn', atEnd);
