@@ -56,10 +56,9 @@ function fittedMap({data, layout}, room) {
   const left = textWidth(yaxis.ticktext, yaxis.tickfont.size) + 14;
   const over = LINE + 8 + (xaxis.tickangle ? textWidth(xaxis.ticktext, xaxis.tickfont.size) : LINE);
   const cells = layout.width - margin.l - margin.r, isWide = left + cells + margin.r > room;
-  const right = isWide ? BAR : margin.r;
+  const {bar, name, wide} = besideNumbers(data[0].colorbar), right = isWide ? BAR : Math.max(margin.r, wide);
   const width = isWide ? Math.min(cells, Math.max(LEAST * columns, room - left - right)) : cells;
   const [map, ...others] = data;
-  const colorbar = isWide ? {...map.colorbar, title: {text: ''}} : map.colorbar;
   const titles = [  // where those of a head stand
     {...ofAxis(`${yaxis.title.text} ↓`), xanchor: 'left', x: 0, xshift: -left, yshift: over - LINE},
     {...ofAxis(`${xaxis.title.text} →`), xanchor: 'right', x: 1, yshift: over - LINE}];
@@ -69,14 +68,24 @@ function fittedMap({data, layout}, room) {
     Object.assign(titles[1], {xanchor: 'left', x: 0, xshift: -left});
   }
   const above = Math.max(over, titles[0].yshift + LINE);
-  return {data: [{...map, colorbar}, ...others], layout: {
+  return {data: [{...map, colorbar: bar}, ...others], layout: {
     ...layout, title: null, width: left + width + right, height: layout.height - margin.t + above,
     margin: {...margin, l: left, r: right, t: above}, xaxis: {...xaxis, title: null}, yaxis: {...yaxis, title: null},
-    annotations: [...layout.annotations ?? [], ...titles]}};
+    annotations: [...layout.annotations ?? [], ...titles, ...isWide ? [] : name]}};
 }
 
 const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y: 1, yanchor: 'bottom', align: 'left',
                          font: {size: SIZES.small}, borderpad: 0});
+
+// A colour bar (xformer/figures/heatmap.py) whose title stands beside its numbers, however long they are; Plotly puts
+// it between them, where it finds room. → {bar: without it; name: its annotations; wide: the pixels of both}
+function besideNumbers(colorbar) {
+  const {title, xpad, thickness, ticklen, ticktext, len} = colorbar;
+  const xshift = xpad + thickness + ticklen + 8 + textWidth(ticktext);
+  const place = {x: 1, xanchor: 'left', xshift, yanchor: 'middle', yshift: -len / 2, textangle: -90};
+  return {bar: {...colorbar, title: {text: ''}}, name: title?.text ? [{...ofAxis(title.text), ...place}] : [],
+          wide: xshift + LINE};
+}
 
 // A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few,
 // other traces in a legend right below.
@@ -86,6 +95,14 @@ function fittedPlot(figure, room, ink) {
   const margin = {...layout.margin}, annotations = [...layout.annotations ?? []], shown = {...layout, title: null};
   const isLow = room < NARROW && layout.yaxis2 && data.every(({type}) => type === 'scatter');
   const plot = (isLow ? LOW : 1) * (layout.height - margin.t - margin.b);
+  const scale = layout.coloraxis, its = [...data, scale].find(one => one?.colorbar)?.colorbar;
+  if (its) {
+    const {bar, name, wide} = besideNumbers(its);
+    annotations.push(...name);
+    margin.r = Math.max(margin.r, wide);
+    data = data.map(one => one.colorbar === its ? {...one, colorbar: bar} : one);
+    if (scale?.colorbar === its) shown.coloraxis = {...scale, colorbar: bar};
+  }
   for (const key of Object.keys(layout).filter(name => name.startsWith('yaxis'))) {
     const {title, domain, ...axis} = layout[key], [, y] = domain ?? [0, 1];
     const place = {y, x: 0, xanchor: 'left', xshift: 6 - margin.l, yshift: 4};

@@ -121,6 +121,20 @@ def test_a_map_of_a_sentence_fits_a_phone_with_its_colours(bench, maps, side):
     )
 
 
+def test_the_title_of_a_colour_bar_stands_beside_its_numbers(plot):
+    numbers = plot.locator(".cbaxis text").evaluate_all(
+        "texts => texts.map(one => one.getBoundingClientRect().right)"
+    )
+    (name,) = (
+        plot.locator(".annotation-text").filter(has_text=say("pairs_change")).all()
+    )
+    box = name.bounding_box()
+    edge = plot.locator(".main-svg").first.bounding_box()
+    assert len(numbers) == 5 and max(numbers) < box["x"] < max(numbers) + 12
+    assert box["height"] > box["width"], "it stands upright"
+    assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+
+
 def test_a_picture_is_passed_on_exactly(bench, plot):
     """Its link names the fold in which it stands, and the picture; the sheet comes when asked for."""
     asked = []
