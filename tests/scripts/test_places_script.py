@@ -134,7 +134,7 @@ def test_each_place_lesson_and_term_is_what_its_own_name_opens(bench, language):
         for tab, those in all_places().items()
         for place in those
     ]
-    assert 30 <= len(every) <= 41
+    assert 30 <= len(every) <= 40
     for (name, address, place), found in zip(
         every, bench.page.evaluate(SEARCH, [name for name, *_ in every]), strict=True
     ):

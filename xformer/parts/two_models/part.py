@@ -22,7 +22,7 @@ from xformer.ui.layout import Layout
 from xformer.ui.tabs import example
 
 ID = "models"
-FOLDS = (("same-head", "models_apart"),)
+FOLDS = (("same-head", "models_apart", "models"),)
 # the controls that name the head of each; "" for the best one
 HEADS = ("models_first", "models_second")
 APART = ("same_first", "same_second", "difference")
@@ -108,7 +108,7 @@ def build(part: Layout) -> None:
         "detail two-grids",
         280,
     )
-    with part.folded("same-head"):
+    with part.folded("same-head", closed=True):
         part.beside(
             part.plot,
             {f"map_{side}": "model-map" for side in SIDES},
