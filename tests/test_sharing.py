@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from starlette.requests import Request
 
+from tests import qr
 from tests.pages import laid_out
 from xformer.lessons.files import lessons, plan
 from xformer.results import UserError
@@ -56,6 +57,24 @@ def test_the_code_is_that_of_the_link_alone():
     assert sharing.code(LINK) == sharing.code(LINK) != sharing.code(other)
     longest = "https://" + "a" * (sharing.LONGEST - 8)
     assert shared(longest).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("link", "modules"),
+    [
+        ("https://page.example.org/", 25),
+        (LINK, 33),
+        (f"{LINK}{'+old+car' * 32}", 61),
+    ],
+    ids=["short", "usual", "long"],
+)
+def test_the_code_says_the_link_to_a_reader_that_shares_nothing_with_it(link, modules):
+    svg = sharing.code(link)
+    assert len(qr.modules(svg)) == modules
+    assert qr.read(svg) == link
+    spoilt = svg.replace("h7m", "h6m", 1)
+    with pytest.raises(AssertionError):
+        qr.read(spoilt)
 
 
 @pytest.mark.parametrize(
