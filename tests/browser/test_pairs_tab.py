@@ -92,6 +92,26 @@ def test_two_sentences_and_two_models_are_compared_and_the_address_keeps_them(
     )
     part(again, "sentences")
     expect(again.locator(".contrasted .said mark").first).to_have_text("gato")
+    asked.clear()
+    again.get_by_label(say("pairs_preset")).click()
+    again.get_by_role("option").last.click()
+    first = again.get_by_label(say("pairs_first"))
+    expect(first).not_to_have_value(learned_pairs[0][0])
+    idle(again)
+    assert len(asked) == len({*asked}), "one choice is asked for once"
+    clicked = first.input_value()
+    again.get_by_label(say("pairs_preset")).focus()
+    again.keyboard.press("ArrowUp")
+    again.keyboard.press("Enter")
+    expect(first).not_to_have_value(clicked)
+    idle(again)
+    asked.clear()
+    type_into(first, learned_pairs[2][0])
+    again.get_by_label(say("pairs_preset")).focus()
+    again.keyboard.press("Tab")
+    idle(again)
+    expect(first).to_have_value(learned_pairs[2][0])
+    assert not asked, "nobody asked to compare it with the other sentence yet"
 
 
 def test_the_laboratory_follows_what_is_typed_and_a_sentence_of_the_lecture_opens(

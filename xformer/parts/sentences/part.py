@@ -122,7 +122,7 @@ def build(part: Layout) -> None:
         gr.on(
             [part.opened.change, button.click, first.submit, second.submit], **listener
         )
-        preset.input(**part.listener(choose, "pair_a", "pair_b"), **QUIET).then(
+        preset.input(**part.listener(choose, "pair_a", "pair_b"), **LATEST).then(
             **listener
         )
         page.on_return.append(listener)
