@@ -19,6 +19,7 @@ function hold(name, shown, picture) {
   release();
   const keep = () => {
     const part = name ? unfold(name) : null;
+    if (part && part !== shown && document.activeElement === shown) part.focus({preventScroll: true});  // a fold in it
     (inSight(picture) || inFold(name) || part)?.scrollIntoView({block: 'start'});
   };
   const drawn = new ResizeObserver(keep), laidOut = new MutationObserver(keep);
@@ -35,18 +36,20 @@ function hold(name, shown, picture) {
   laidOut.observe(place, {subtree: true, childList: true, attributeFilter: ['class']});
 }
 
-// Opens the part, or that of a section, if it is on the page and in sight of its tab; what it is opened by, or where
-// nothing has to be opened the section.
-function unfold(name) {
-  const holder = holders.get(name) ?? name;
-  const label = (folded(holder) ?? folded(name))?.querySelector('button.label-wrap');
-  const tab = inDrawer(holder), shown = label ?? tab ?? inFold(name);
-  if (!shown?.checkVisibility()) return null;
-  if (isShut(shown)) shown.click();
-  return shown;
-}
-
 const isShut = shown => shown.matches('.label-wrap:not(.open), [role=tab]:not([aria-selected=true])');
+
+// Opens the part, or that of a section and the section, if it is on the page and in sight of its tab; what it is opened
+// by, or where nothing has to be opened the section. What has been opened before, and is in `before`, stays as it is.
+function unfold(name, before = new Set()) {
+  const holder = holders.get(name) ?? name;
+  const labels = [...new Set([holder, name])].flatMap(one => folded(one)?.querySelector('button.label-wrap') ?? []);
+  const tab = inDrawer(holder), shown = labels[0] ?? tab ?? inFold(name);
+  if (!shown?.checkVisibility()) return null;
+  const seen = [...tab ? [tab] : [], ...labels].filter(one => one.checkVisibility());
+  for (const one of seen) if (isShut(one) && !before.has(one)) one.click();
+  for (const one of seen) before.add(one);
+  return seen.at(-1) ?? shown;
+}
 
 // Brings a part that is open, or one of its pictures, into sight; whether it did.
 function show(shown, name, picture) {
@@ -66,11 +69,10 @@ function follow() {
   const [, name, picture] = location.hash.match(/^#([\w-]*):?([\w-]*)$/) ?? [];
   stopWaiting();
   if (!name && !picture) return;
-  let opened = null;  // by what the part was opened: once, as a person may fold it while its picture does not come
-  stopWaiting = attemptUntilDone(() => {
-    if (name && !opened?.isConnected) opened = unfold(name);
-    return show(name ? opened : inSight(picture), name, picture);
-  }, () => name && !(opened && isShut(opened)) && show(unfold(name), name));
+  const before = new Set();  // a person may fold what was opened while its picture does not come
+  stopWaiting = attemptUntilDone(
+    () => show(name ? unfold(name, before) : inSight(picture), name, picture),
+    () => name && ![...before].some(isShut) && show(unfold(name), name));
 }
 
 // A text without accents and capitals, so that "atencion" finds "Atención".

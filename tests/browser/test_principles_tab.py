@@ -88,6 +88,7 @@ def test_the_equation_is_walked_and_a_block_of_the_model_opens_its_heads(
     expect(page.locator(".first-vectors .caption")).to_contain_text(
         "after El → predicts gato: q (1 × 8) and K ("
     )
+    unfold(page, "first_every_query")
     expect(page.locator(".first-map .caption")).to_contain_text(
         say("first_mask_padding")
     )

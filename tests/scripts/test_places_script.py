@@ -216,6 +216,21 @@ def test_a_section_opens_the_fold_that_holds_it(bench):
     assert bench.page.evaluate(IS_OPEN, "variance")
 
 
+def test_a_section_that_is_a_fold_of_its_own_is_opened_in_that_which_holds_it(bench):
+    bench.mount("places")
+    bench.page.evaluate(FOLDS, ["vectors", "rest"])
+    assert sections()["rest"].within == "vectors"
+    bench.page.evaluate("""() => {
+      const [outer, inner] = ['vectors', 'rest'].map(key => document.querySelector(`.at-${key}`));
+      inner.remove();
+      outer.querySelector('button').addEventListener('click', () => outer.append(inner));
+      location.hash = 'rest';
+      tell('placechange');
+    }""")
+    bench.page.wait_for_function(f"({IS_OPEN})('rest')")
+    assert bench.page.evaluate("document.querySelector('.at-vectors .open') !== null")
+
+
 def test_a_section_of_a_part_that_is_always_open_is_brought_into_sight(bench):
     bench.mount("places")
     assert sections()["brevity"].within == "bleu"

@@ -26,12 +26,12 @@ def build(part: Layout, look: Layout) -> None:
         "off", some_heads(part.language), gr.Dropdown, "ablation_off", multiselect=True
     )
     with gr.Row():
-        this = gr.Button(say("ablation_add"), size="sm", min_width=140)
-        whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
+        this = gr.Button(say("ablation_add"), size="sm", min_width=220)
+        whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=220)
         run_button = gr.Button(
-            say("ablation_run"), variant="primary", size="sm", min_width=180
+            say("ablation_run"), variant="primary", size="sm", min_width=220
         )
-        rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
+        rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=220)
     part["result"] = gr.HTML(elem_classes="tables ablation", min_height=80)
     part |= look.controls.named("stack", "layer", "head")
     this.click(**part.listener(add, "off"), **QUIET)

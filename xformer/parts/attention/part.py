@@ -117,8 +117,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             *((one.ID, one.build) for one in inside if holders[one.ID] == one.ID),
         ]:
             with gr.Tab(say(names()[key]), id=key) as one:
-                question(look.language, key)
-                lay(key, build_it)
+                with gr.Column():
+                    question(look.language, key)
+                    lay(key, build_it)
                 for module in inside:
                     if holders[module.ID] == key != module.ID:
                         with look.folded(module.ID):

@@ -209,7 +209,12 @@ def _walk(part: Layout, pictures: Pictures) -> None:
             "first_padding_info",
             render=False,
         )
-        gr.HTML(f"<h3>{language.html('first_title_switches')}</h3>")
+        # on a phone what follows is folded, by principles.css
+        name = language.html("first_title_switches")
+        gr.HTML(
+            f"<h3>{name}</h3>"
+            f'<details class="more switches"><summary>{name}</summary></details>'
+        )
         part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
         part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")
         part.control(
@@ -247,12 +252,12 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
                     seen="vectors_open",
                     query="asks",
                 )
-        with part.folded("reshape", pictures):
+        with part.folded("reshape", pictures, closed=True):
             gr.HTML(figures.heading("reshape", language))
             pictures.add(
                 "reshape", plot("first-reshape"), figures.reshape, seen="reshape_open"
             )
-        with part.folded("map", pictures):
+        with part.folded("map", pictures, closed=True):
             pictures.add(
                 "map",
                 plot("first-map"),
@@ -270,7 +275,7 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
             pictures.add(
                 "one_way", plot("first-one-way"), figures.one_way, seen="map_open"
             )
-        with part.folded("rest", pictures):
+        with part.folded("rest", pictures, closed=True):
             of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
             state = gr.HTML(
                 stream_figures.heading("state", language, part.page.service.info.norm)

@@ -99,14 +99,17 @@ def build(part: Layout, look: Layout) -> None:
     problem = part.status()
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
+            curve = part.plot("weigh-curve")
+        with (
+            gr.Column(min_width=300),
+            gr.Accordion(part.say("weigh_each"), open=False),
+        ):
             pictures.add(
                 "words",
                 part.table("tables weigh-words"),
                 figures.words_table,
                 seen=in_sight,
             )
-        with gr.Column(min_width=300):
-            curve = part.plot("weigh-curve")
     # those of another stack
     pictures.add(
         "weigh_kind",
