@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from xformer.explain.recorded import QUESTIONS
 from xformer.results import GENERATIONS
 from xformer.training.options import LARGEST_SEED, PRECISIONS, option, required
 
@@ -43,17 +44,27 @@ class StudyRuns:
         least=0,
         most=LARGEST_SEED,
     )
+    seeds: int = option(
+        1, "how many, one after the other, from --seed on", least=1, most=99
+    )
+    only: str | None = option(
+        None, "make the runs of one question alone", choices=tuple(QUESTIONS)
+    )
     steps: int = option(1_200, "steps of each run", least=1)
     layers: int = option(3, flag="--n-layers", least=1, most=MOST_LAYERS)
     d_model: int = option(
         96, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH
     )
-    vocabulary: int = 2_000
+    vocabulary: int = option(2_000, "pieces of the vocabulary", least=300)
     words: int = option(5, "most words of an English sentence", least=1)
-    pairs: int = 60_000  # to learn from, at most
+    pairs: int = option(60_000, "most pairs to learn from", least=1)
     dev: int = option(200, "most pairs to score", least=1)
-    scored: int = 6  # times in a run
-    batch_tokens: int = 1_200
+    scored: int = option(6, "times in a run that the model is scored", least=1)
+    batch_tokens: int = option(1_200, "source and target pieces in a batch", least=1)
+    precision: str = option(
+        "float32", "of training; scores are computed in float32", choices=PRECISIONS
+    )
+    device: str | None = option(None, "cuda, mps or cpu; cpu if not given")
 
 
 @dataclass(frozen=True)

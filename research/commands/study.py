@@ -161,11 +161,13 @@ def runs(args: argparse.Namespace) -> None:
     import torch
 
     from research.studies import runs as study
+    from xformer.device import choose_device
     from xformer.explain.recorded import verdict
     from xformer.training.data.corpora import needed_file
 
     if args.threads:
         torch.set_num_threads(args.threads)
+    device = choose_device(args.device or "cpu")
     pairs = {
         name: read_pairs(
             needed_file(args.data, name, "translation", "English, a tab, Spanish")
@@ -175,7 +177,7 @@ def runs(args: argparse.Namespace) -> None:
     wanted = record(StudyRuns, args)
     with plainly():
         for course in study.record(
-            wanted, pairs["train"], pairs["dev"], args.out, torch.device("cpu")
+            wanted, pairs["train"], pairs["dev"], args.out, device
         ):
             one = course.settings
             print(

@@ -21,9 +21,9 @@ from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import live, parts
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
-from xformer.training.loop import Learner
+from xformer.training.loop import Learner, keep_memory
 from xformer.training.options import BatchOptions
-from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
+from xformer.training.tasks import TranslationTask, bleu, guess, learn_vocabulary
 
 POINTS = 60  # of each curve
 PROBE = 64  # pairs by whose loss the gradients of the layers are compared
@@ -39,6 +39,16 @@ def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
         for pair in pairs
         if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2
     ][:most]
+
+
+def by_length(dev: Sequence[Pair], said: Sequence[str]) -> tuple[float, ...]:
+    """The BLEU of translations of pairs of dev that are short, between and long, by the
+    words of their English; of lengths that no pair has, 0."""
+    groups: list[list[tuple[str, str]]] = [[] for _ in range(len(recorded.LENGTHS) + 1)]
+    for (english, spanish), one in zip(dev, said, strict=True):
+        longer = sum(len(english.split()) > most for most in recorded.LENGTHS)
+        groups[longer].append((one, spanish))
+    return tuple(bleu(*zip(*group, strict=True)) if group else 0.0 for group in groups)
 
 
 def run(
@@ -76,7 +86,13 @@ def run(
         seed=settings.seed,
     )
     task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
-    learner = Learner(task, live.options(settings, study.d_model), device)
+    # whose loss is the same quantity for all
+    judge = TranslationTask(model, tokenizer, batches, dev, smoothing=0.0)
+    learner = Learner(
+        task,
+        replace(live.options(settings, study.d_model), precision=study.precision),
+        device,
+    )
     probe = [
         (tokenizer.encode(english), tokenizer.encode(spanish))
         for english, spanish in train[:PROBE]
@@ -91,6 +107,7 @@ def run(
     began = time.monotonic()
     scores = list[tuple[int, float, float]]()
     held_out = list[float]()
+    lengths: tuple[float, ...] = ()
     every = max(1, settings.steps // study.scored)
 
     def course(ended: str) -> TrainingCourse:
@@ -104,15 +121,18 @@ def run(
             measure="bleu",
             held_out=tuple(held_out),
             depths=(before, after),
+            by_length=lengths,
         )
 
     try:
         for made in learner.steps():
             if made.step % every == 0:
                 after = parts.depths(task, probe, device)
-                found = task.evaluate()
-                scores.append((made.step, round(learner.elapsed, 1), found["bleu"]))
-                held_out.append(found["dev_loss"])
+                said = judge.translations()
+                reached = bleu(said, [spanish for _, spanish in dev])
+                scores.append((made.step, round(learner.elapsed, 1), reached))
+                held_out.append(round(judge.dev_loss(), 4))
+                lengths = by_length(dev, said)
                 yield course("cut")
     except UserError:
         yield course("diverged")
@@ -120,12 +140,13 @@ def run(
         yield course("finished")
 
 
-def of_seed(seed: int) -> list[RunSettings]:
-    """The runs to be made with a seed, each once; 0 is the first."""
+def of_seed(seed: int, only: str | None = None) -> list[RunSettings]:
+    """The runs to be made with a seed, each once; 0 is the first. only: those of one
+    question."""
     asked = (
         runs
         for name, runs in recorded.QUESTIONS.items()
-        if not seed or name not in OF_ONE_SEED
+        if (name == only if only else not seed or name not in OF_ONE_SEED)
     )
     return [
         replace(one, seed=seed)
@@ -162,25 +183,30 @@ def record(
             f"give more of them, or longer ones with --words."
         )
     tokenizer = learn_vocabulary(train, study.vocabulary)
-    about = {
-        **vars(study),
+    same = {
+        **{
+            name: value
+            for name, value in vars(study).items()
+            if name not in ("seed", "seeds", "only", "device")
+        },
         "vocabulary": len(tokenizer),
         "pairs": len(train),
         "dev": len(dev),
-        "machine": _processor(),
+        "held_out": "unsmoothed",
     }
+    about = {**same, "machine": _processor(), "device": device.type}
     kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    check_options(
-        out,
-        kept.about,
-        {
-            name: value
-            for name, value in vars(study).items()
-            if name not in ("vocabulary", "pairs", "dev", "seed")
-        },
-    )
+    check_options(out, kept.about, same)
     done = {course.settings: course for course in kept.courses if course.ended != "cut"}
-    for wanted in of_seed(study.seed):
+    if device.type == "cpu":
+        keep_memory()
+    # one seed of all before the next, so that what is there can be compared
+    asked = (
+        one
+        for seed in range(study.seed, study.seed + study.seeds)
+        for one in of_seed(seed, study.only)
+    )
+    for wanted in asked:
         settings = replace(wanted, layers=study.layers, steps=study.steps)
         if settings in done:
             continue

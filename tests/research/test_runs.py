@@ -49,7 +49,7 @@ def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
     tmp_path, monkeypatch
 ):
     out = tmp_path / "runs.json"
-    monkeypatch.setattr(runs, "of_seed", lambda seed: ASKED[seed])
+    monkeypatch.setattr(runs, "of_seed", lambda seed, only: ASKED[seed])
     making = runs.record(TOY, PAIRS, PAIRS, out, CPU)
     first = next(making)
     making.close()
@@ -70,6 +70,7 @@ def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
         "the first step of the warm-up"
     )
     assert len(last.held_out) == 2 and [len(norms) for norms in last.depths] == [2, 2]
+    assert len(last.by_length) == 3 and kept.about["held_out"] == "unsmoothed"
     assert last.depths[0] != last.depths[1] and all(
         norm > 0 for norms in last.depths for norm in norms
     )
@@ -79,6 +80,21 @@ def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
     assert [one.settings.seed for one in courses.read(out).courses] == [0, 0, 0, 1]
     with pytest.raises(UserError, match="made with other options"):
         next(runs.record(replace(TOY, steps=5), PAIRS, PAIRS, out, CPU))
+
+
+def test_one_question_is_asked_of_every_seed_in_turn():
+    parts = courses.QUESTIONS["parts"]
+    asked = [one for seed in (3, 4) for one in runs.of_seed(seed, "parts")]
+    assert [one.seed for one in asked] == [3] * len(parts) + [4] * len(parts)
+    assert [replace(one, seed=0) for one in asked[: len(parts)]] == [*parts]
+    assert not {one.without for one in runs.of_seed(1)} - {"", "before"}
+
+
+def test_bleu_is_told_by_the_length_of_the_english():
+    dev = [("a " * 5, "uno dos tres cuatro"), ("a " * 10, "cinco seis siete ocho")]
+    said = ["uno dos tres cuatro", "cinco seis otra cosa"]
+    short, between, long = runs.by_length(dev, said)
+    assert short == 100 and between == 0 and 0 < long < 100
 
 
 def test_without_short_pairs_nothing_can_be_studied(tmp_path):

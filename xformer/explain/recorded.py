@@ -32,6 +32,7 @@ STALLED = 0.8
 # there, has diverged
 RISEN = 0.25
 MOST_BYTES = 2_000_000  # of a file of recorded runs
+LENGTHS = (5, 9)  # most English words of short sentences, and of those between
 
 # What recorded runs are to show, each by runs of which any two neighbours differ in one
 # setting.

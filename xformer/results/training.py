@@ -153,13 +153,16 @@ class TrainingCourse:
     guess: float  # the loss of who knows only how often each target piece comes
     # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
     ended: str = ""
-    # loss of a piece that is not learned from, smoothed as `loss`, one a score
+    # loss of a piece that is not learned from, one a score: of a recorded run without
+    # smoothing where the file says so, else smoothed as `loss`
     held_out: tuple[float, ...] = ()
     # Norm of the gradient of each layer's weights, encoder first: before the first
     # step, and at the end.
     depths: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
     measure: str = "accuracy"
+    # BLEU at the end by the length of what is translated: see `explain.recorded.LENGTHS`
+    by_length: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

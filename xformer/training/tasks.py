@@ -135,6 +135,13 @@ def expected_cost(
     )
 
 
+def bleu(said: Sequence[str], wanted: Sequence[str], rough: bool = False) -> float:
+    """Score translations against one reference each, 0 to 100. rough: whatever the
+    case."""
+    found = sacrebleu.corpus_bleu([*said], [[*wanted]], lowercase=rough)
+    return round(found.score, 2)
+
+
 class TranslationTask(Task):
     """The `loop.Task` of translation. The best weights are those with the highest BLEU
     on dev, decoded greedily."""
@@ -195,27 +202,29 @@ class TranslationTask(Task):
         return {
             "bleu": self.bleu(),
             "bleu_plain": self.bleu(rough=True),
-            "dev_loss": round(self._dev_loss(), 4),
+            "dev_loss": round(self.dev_loss(), 4),
         }
 
-    def bleu(self, rough: bool = False) -> float:
-        """Score greedy translations of dev, 0 to 100. rough: in lower case and without
-        final punctuation."""
+    def translations(self, rough: bool = False) -> list[str]:
+        """Translate dev greedily. rough: in lower case and without final
+        punctuation."""
         sources = [
             self.tokenizer.encode(plain(english) if rough else english)
             for english, _ in self.dev
         ]
         found = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
-        said = [self.tokenizer.decode(best.tokens) for best, *_ in found]
-        return round(
-            sacrebleu.corpus_bleu(
-                said, [[spanish for _, spanish in self.dev]], lowercase=rough
-            ).score,
-            2,
+        return [self.tokenizer.decode(best.tokens) for best, *_ in found]
+
+    def bleu(self, rough: bool = False) -> float:
+        """Score greedy translations of dev, 0 to 100. rough: in lower case and without
+        final punctuation."""
+        return bleu(
+            self.translations(rough), [spanish for _, spanish in self.dev], rough
         )
 
     @torch.inference_mode()
-    def _dev_loss(self) -> float:
+    def dev_loss(self) -> float:
+        """The mean loss of a piece of dev, smoothed as that of training."""
         pairs = sorted(
             (
                 (self.tokenizer.encode(of)[:MOST], self.tokenizer.encode(to)[:MOST])
