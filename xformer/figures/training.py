@@ -19,6 +19,7 @@ from xformer.figures.layout import (
     logarithmic,
     panels,
 )
+from xformer.figures.spread import missed, ranked
 from xformer.figures.templates import fill
 from xformer.results import (
     LiveFrame,
@@ -536,6 +537,33 @@ def recorded_name(
         pairs=language.say("recorded_pairs", count=one.pairs)
         if one.pairs
         else language.say("recorded_all"),
+    )
+
+
+def recorded_found(found: Kinds, question: str, language: Language = ENGLISH) -> str:
+    """Say which differences between the runs of a question lie beyond the spread of
+    their seeds, by BLEU. Empty where there are too few seeds."""
+    reached = {
+        kind: values
+        for kind, runs in found.items()
+        if (values := [one.scores[-1][2] for one in runs if one.scores])
+    }
+    if question != "parts":
+        return ranked(
+            {
+                recorded_name(found[kind][0], question, language): values
+                for kind, values in reached.items()
+            },
+            language,
+        )
+    return missed(
+        [one for kind, values in reached.items() if not kind.without for one in values],
+        {
+            language.say(f"part_{kind.without}"): values
+            for kind, values in reached.items()
+            if kind.without
+        },
+        language,
     )
 
 

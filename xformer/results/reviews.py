@@ -168,6 +168,16 @@ class PretrainingStudy:
         in."""
         return [one for one in self.runs if one.kind == kind and one.share == share]
 
+    def gains(self, one: str, other: str, share: float) -> list[float]:
+        """The points of accuracy by which runs of a kind are ahead of those of another
+        kind with the same share and seed, 0 to 100."""
+        return [
+            100 * (run.accuracy - base.accuracy)
+            for run in self.of(one, share)
+            for base in self.of(other, share)
+            if base.seed == run.seed
+        ]
+
     @staticmethod
     def mean(runs: Sequence[PretrainingRun]) -> float:
         """The mean accuracy of some runs, 0 to 1."""

@@ -21,6 +21,7 @@ from xformer.figures.layout import (
     line,
     logarithmic,
 )
+from xformer.figures.spread import ranked
 from xformer.figures.templates import fill
 from xformer.results import Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
@@ -31,6 +32,8 @@ SCORED = {"bleu": ("bleu", "lines+markers"), "loss": ("dev_loss", "markers")}
 # Of runs that were not kept: million pieces, and BLEU on 500 pairs of dev of post-norm
 # and pre-norm (docs/TRAINING.md).
 LONGER = {"longer": 10, "post": "40.8", "pre": "40.4"}
+# what would settle it: million pieces of each run, and runs of each generation
+WANTED = {"wanted": 30, "seeds": 3}
 # Of runs on a GPU that were not kept either: target pieces a second of the GRU and of
 # pre-norm (research/LOG.md, 2026-11-26).
 GPU = "NVIDIA H200"
@@ -132,8 +135,11 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
         if one.history is None and not one.broken
     ]:
         notes.append(language.say("gen_no_history", names=", ".join(lacking)))
+    reached = {label(one.name, language): seeds_of(one) for one in found}
+    if said := ranked(reached, language):
+        notes.append(said)
     if {"post-norm", "pre-norm"} <= {one.name for one in found}:
-        notes.append(language.say("gen_order", **LONGER))
+        notes.append(language.say("gen_order", **LONGER, **WANTED))
     return fill("generations.facts", language, names=names, rows=rows, notes=notes)
 
 
@@ -175,13 +181,18 @@ def gains(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     )
 
 
-def _seeds(one: Generation, language: Language) -> str:
-    """Say what the runs of a generation that differ in the seed alone reached at their
-    end; empty if there is one."""
+def seeds_of(one: Generation) -> list[float]:
+    """The BLEU at the end of each run of a generation that differ in the seed alone."""
     scores = [
         seed.get("bleu") for seed in one.metrics.get("study", {}).get("seeds", ())
     ]
-    reached = [f"{score:.1f}" for score in scores if score is not None]
+    return [score for score in scores if score is not None]
+
+
+def _seeds(one: Generation, language: Language) -> str:
+    """Say what the runs of a generation that differ in the seed alone reached at their
+    end; empty if there is one."""
+    reached = [f"{score:.1f}" for score in seeds_of(one)]
     return (
         language.say("gen_seeds", count=len(reached), scores=" · ".join(reached))
         if reached[1:]

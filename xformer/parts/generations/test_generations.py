@@ -16,7 +16,7 @@ from tests.pages import laid_out
 from xformer.explain import complexity
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures.generation import label, missing
-from xformer.hub import recorded
+from xformer.hub import checkpoint, recorded
 from xformer.parts.generations import draw as figures
 from xformer.parts.generations import part
 from xformer.parts.generations.draw import CURVES
@@ -327,6 +327,19 @@ def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generati
     )
 
 
+def test_which_generations_lie_beyond_the_spread_of_their_seeds_is_told(generations):
+    found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
+    shipped = [
+        replace(one, metrics=checkpoint.read_metrics(ROOT / "checkpoints" / one.name))
+        for one in found
+    ]
+    facts = figures.facts(shipped, ENGLISH)
+    assert facts.count("larger than the spread of 2 seeds") == 1
+    for seeds in zip(*map(figures.seeds_of, shipped), strict=True):
+        assert list(seeds) == sorted(seeds), "each seed has the order of all"
+    assert "Not larger than that spread" not in facts
+
+
 def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
     found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
     old = [replace(one, history=replace(one.history, scores=())) for one in found]
@@ -350,6 +363,7 @@ def test_the_order_is_not_said_to_be_decided_where_longer_runs_were_level(genera
     assert (
         f"post-norm ended at {post} BLEU while training and pre-norm at {pre}" in facts
     )
+    assert "have not been made" in facts and "larger than the spread" not in facts
     lesson = (ROOT / "assets" / "lessons" / "generations.json").read_text(
         encoding="utf-8"
     )

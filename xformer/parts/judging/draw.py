@@ -5,6 +5,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from xformer.figures.changes import changed_words
 from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import warnings
+from xformer.figures.spread import BETWEEN
 from xformer.figures.templates import fill
 from xformer.results import (
     Attribution,
@@ -42,6 +44,15 @@ KINDS = {
     "two": (TEAL, "dot"),
     "two_language": (TEAL, "solid"),
 }
+# of these, which is to be set beside which
+COMPARED = (
+    ("language", "nothing"),
+    ("autoencoder", "nothing"),
+    ("two", "nothing"),
+    ("two_language", "language"),
+    ("two_language", "two"),
+    ("language", "autoencoder"),
+)
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 
@@ -510,7 +521,44 @@ def pretraining_said(study: PretrainingStudy, language: Language = ENGLISH) -> s
         language,
         study=study,
         kinds=[*KINDS],
+        compared=COMPARED,
         error=100 * math.sqrt(spread / study.about["held_out"]),
+    )
+
+
+def pretraining_settled(study: PretrainingStudy, language: Language = ENGLISH) -> str:
+    """Say of two ways to learn, and of each share of the labels, whether one is ahead
+    of the other with every seed. Empty where there are too few seeds."""
+    sides: dict[str, list[str]] = {"ahead": [], "behind": [], "open": []}
+    seeds = []
+    for one, other in COMPARED:
+        shares: dict[str, list[str]] = {side: [] for side in sides}
+        for share in study.shares:
+            gains = study.gains(one, other, share)
+            if len(gains) < 2:
+                continue
+            seeds.append(len(gains))
+            side = "ahead" if min(gains) > 0 else "behind" if max(gains) < 0 else "open"
+            shares[side].append(f"{decimal(100 * share)} %")
+        for side, some in shares.items():
+            if some:
+                sides[side].append(
+                    language.say(
+                        "shares_at",
+                        pair=language.say(
+                            "shares_against",
+                            one=language.say(f"shares_{one}"),
+                            other=language.say(f"shares_{other}"),
+                        ),
+                        shares=" · ".join(some),
+                    )
+                )
+    if not seeds:
+        return ""
+    return language.say(
+        "shares_settled",
+        seeds=min(seeds),
+        **{side: BETWEEN.join(some) or "–" for side, some in sides.items()},
     )
 
 
@@ -553,6 +601,8 @@ def pretraining_found(study: PretrainingStudy, language: Language = ENGLISH) -> 
                 mean=percent(study.mean(nothing)),
             )
         )
+    if settled := pretraining_settled(study, language):
+        said.append(escape(settled))
     rows = [
         [
             language.say(f"shares_{kind}"),

@@ -66,6 +66,13 @@ def test_what_stands_out_of_pre_training_is_said_by_its_numbers():
     assert "80 reviews, a classifier from nothing has 53.2 %" in said
     assert "loss 0.00; 53.2 % of others right" in said
     one = [run for run in shipped.runs if run.kind not in ("two", "two_language")]
+    settled = figures.pretraining_settled(shipped, ENGLISH)
+    assert settled in unescape(said)
+    ahead, behind, undecided = (part.split(". ")[0] for part in settled.split(": ")[1:])
+    first = "language model, against from nothing (1 % · 10 % · 100 %)"
+    assert first in ahead
+    assert "two, pre-trained, against two language models (1 % · 10 %)" in behind
+    assert "two, pre-trained, against language model (1 %)" in undecided
     fewer = figures.pretraining_found(replace(shipped, runs=tuple(one)), ENGLISH)
     assert "What stands out" not in fewer
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import plotly.graph_objects as go
 
 from xformer.explain.recorded import WHOLE
-from xformer.figures.labels import paragraph
+from xformer.figures.labels import paragraph, paragraphs
 from xformer.figures.layout import BLUE, END, ORANGE, axis, layout, line, logarithmic
+from xformer.figures.training import recorded_found
 from xformer.results import RunSettings, TrainingCourse, decimal
 from xformer.strings import ENGLISH, Language
 
@@ -94,6 +96,22 @@ def deeper(runs: Sequence[Deep], language: Language = ENGLISH) -> go.Figure:
             y=logarithmic(say("live_norm"), values),
         ),
     )
+
+
+def settled(
+    found: Kinds,
+    question: str,
+    about: Mapping[str, Any],
+    language: Language = ENGLISH,
+) -> str:
+    """Say which differences between the runs of a question lie beyond the spread of
+    their seeds, and what such runs cannot settle; HTML. Empty where there are too few
+    seeds. about: of the runs, as they were recorded."""
+    said = recorded_found(found, question, language)
+    if not said:
+        return ""
+    size = {name: about.get(name, "?") for name in ("layers", "d_model", "steps")}
+    return paragraphs([said, language.say("recorded_unsettled", **size)])
 
 
 def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH) -> str:

@@ -132,7 +132,8 @@ def draw(
         "said": paragraphs(said),
         "picture": figure(picture),
         "depths": figure(depths),
-        "read": order.order_read(found, order.DEEP, language) if by_order else "",
+        "read": order.settled(found, question, kept.about, language)
+        + (order.order_read(found, order.DEEP, language) if by_order else ""),
         "deeper": figure(order.deeper(order.DEEP, language)) if by_order else None,
         "table": figures.recorded_table(found, question, chosen, language),
     }

@@ -156,7 +156,27 @@ def test_both_orders_are_read_out_with_the_numbers_of_their_runs(language):
     assert all(decimal(value, 2) in answer["read"] for value in grown)
     drawn = json.loads(answer["deeper"]["figure"])["data"]
     assert [len(one["x"]) for one in drawn] == [3, 3, 6, 6]
-    other = Ask.always(Study(), language).answer(
-        recorded.draw, recorded_question="rate", recorded_run=""
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+@pytest.mark.parametrize("question", courses.QUESTIONS)
+def test_each_question_ends_with_what_its_seeds_say(question, language):
+    answer = Ask.always(Study(), language).answer(
+        recorded.draw, recorded_question=question, recorded_run=""
     )
-    assert other["read"] == "" and other["deeper"] is None
+    said, unsettled = re.findall("<p>(.*?)</p>", answer["read"])[:2]
+    rows = courses.kinds(Study().recorded().courses, question).values()
+    for runs in rows:
+        reached = [one.scores[-1][2] for one in runs]
+        assert f"{sum(reached) / len(reached):.1f}" in said
+    assert str(Study().recorded().about["d_model"]) in unsettled
+    assert (answer["deeper"] is not None) == (question == "order")
+
+
+def test_what_lies_beyond_the_spread_is_told_by_the_recorded_seeds():
+    answer = Ask.always(Study(), ENGLISH).answer(
+        recorded.draw, recorded_question="order", recorded_run=""
+    )
+    apart, within = answer["read"].split("Not larger than that spread: ")
+    assert "post-norm, warm-up 200 (4.5) over post-norm, warm-up 0 (0.2)." in apart
+    assert within.startswith("pre-norm, warm-up 0 (5.7) over post-norm, warm-up 200")
