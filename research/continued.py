@@ -193,8 +193,8 @@ class Keeping(TranslationTask):
     def kept(
         self,
         logits: Tensor,
-        sources: Sequence[Sequence[int]],
-        targets: Sequence[Sequence[int]],
+        sources: Sequence[list[int]],
+        targets: Sequence[list[int]],
         device: torch.device,
     ) -> Tensor:
         """Cross-entropy with what the teacher predicts, [B, T], nats."""

@@ -48,7 +48,12 @@ def by_length(dev: Sequence[Pair], said: Sequence[str]) -> tuple[float, ...]:
     for (english, spanish), one in zip(dev, said, strict=True):
         longer = sum(len(english.split()) > most for most in recorded.LENGTHS)
         groups[longer].append((one, spanish))
-    return tuple(bleu(*zip(*group, strict=True)) if group else 0.0 for group in groups)
+    return tuple(
+        bleu([one for one, _ in group], [wanted for _, wanted in group])
+        if group
+        else 0.0
+        for group in groups
+    )
 
 
 def run(

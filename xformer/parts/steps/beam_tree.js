@@ -6,8 +6,8 @@ import {saveOnClick} from '../../../assets/save.js';
 import {escapeHtml, fill, fixed, label, rect, redraw, tongue} from '../../../assets/shared.js';
 
 const COLUMN = 132, BOX = 107, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
-// Pixels: between rows, and between a row's box and the next; rows are closer where there are more, so that a wider beam
-// moves nothing that stands below.
+// Pixels: between rows, and between a row's box and the next; rows are closer where there are more, so that a wider
+// beam moves nothing that stands below.
 const ROW = 27, ROOM = 320, BETWEEN = 5;
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 
