@@ -30,7 +30,7 @@ from xformer.training.data.corpora import Pair, key, read_marked_pairs
 NEAR = (36.0, 5.0)
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces with which a group of tested sentences begins
 RESAMPLES = 1_000  # of the calibration error that chance alone makes
-FOLDS = 10  # of a register: each is said what a fit to the others' nine says of it
+FOLDS = 10  # of a register: each is said what a fit to the nine other folds says of it
 MOST_COMPARED = 2_000  # pairs, seen and unseen
 # pieces of a source, </s> left out, with which a bucket may begin
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)
