@@ -112,12 +112,18 @@ def also_drawn(
 
 
 def pieces_of(tokenizer: Tokenizer, expression: str) -> list[int]:
-    """The ids of the pieces that are what an expression says, "▁(she|he)"."""
-    return [
+    """The ids of the pieces that are what an expression says, "▁(she|he)". Raises
+    ValueError where no piece is."""
+    found = [
         piece
         for piece, text in enumerate(tokenizer.pieces(range(len(tokenizer))))
         if re.fullmatch(expression, text)
     ]
+    if not found:
+        raise ValueError(
+            f"No piece of the vocabulary is what “{expression}” says; a word begins with ▁."
+        )
+    return found
 
 
 class Keeping(TranslationTask):
@@ -392,6 +398,12 @@ def main() -> None:
         options=run,
         seed=args.seed,
     )
+    try:
+        only = pieces_of(start.tokenizer, args.only) if args.only else ()
+        re.compile(args.also)
+        re.compile(args.often)
+    except (ValueError, re.error) as error:
+        parser.error(str(error))
     patterns = read_patterns(
         PATTERNS, start.tokenizer, args.reverse, args.often, args.times
     )
@@ -415,7 +427,7 @@ def main() -> None:
         if args.teacher
         else None,
         taught=start.metrics.get(checkpoint.TAUGHT, ()),
-        only=pieces_of(start.tokenizer, args.only) if args.only else (),
+        only=only,
     )
     print(
         f"{len(task.patterns):,} patterns, {sum(bool(one.seen) for one in task.patterns):,} with a link",

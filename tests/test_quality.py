@@ -212,7 +212,7 @@ def test_what_is_said_holds_for_the_kinds_that_it_names_and_not_for_all(name):
     for language in (ENGLISH, SPANISH):
         for key in ("quality", "quality_between"):
             said = language.say(key, count="", least="", most="")
-            assert re.search("in others nobody knows|en otros no se sabe", said)
+            assert re.search("of other kinds nobody knows|de otros no se sabe", said)
 
 
 def test_the_figure_that_ships_is_of_these_weights(shipped):

@@ -23,7 +23,7 @@ from tests.browser.acts import (
     type_into,
 )
 from tests.browser.conftest import visits
-from tests.browser.test_walk import UNFOLD
+from tests.browser.test_walk import unfold
 from tests.fixtures import random_model
 from tests.harness import App
 from xformer.hub import checkpoint
@@ -206,8 +206,7 @@ def test_in_every_field_that_is_in_sight(chromium, person, hostile):
         page = visit(f"/?{urlencode({'text': typed})}")
         nothing_runs(page)
         for place in each_part(page):
-            page.evaluate(UNFOLD)
-            idle(page)
+            unfold(page)
             for name in page.evaluate(FIELDS):
                 field = page.locator(f'[data-field="{name}"]')
                 if not field.is_visible():  # an answer has taken it away

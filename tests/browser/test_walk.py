@@ -49,6 +49,8 @@ FINDINGS = """async selector => {
         .map(({id, help, nodes}) => `${id} (${help}): ${nodes.slice(0, 3).map(node => node.html.slice(0, 200))}`);
 }"""
 
+DEEPEST = 4  # folds in each other
+
 # Opens what a reader may open on a part.
 UNFOLD = """() => [...document.querySelectorAll('.tabitem button.label-wrap:not(.open)')]
     .filter(one => one.checkVisibility() && !one.closest('.view-menu')).map(one => one.click())"""
@@ -119,6 +121,15 @@ BELOW = {
     ],
 }
 MOST = 10  # pixels by which it may move
+
+
+def unfold(page):
+    """Open what a reader may open on a part, and the folds in those."""
+    for _ in range(DEEPEST):
+        if not page.evaluate(UNFOLD):
+            return
+        idle(page)
+    assert not page.evaluate(UNFOLD), "a fold does not stay open"
 
 
 class Walk:
@@ -231,8 +242,7 @@ class Walk:
         if place in TALLEST:
             tallest = TALLEST[place][self.width < 640]
         self.note(place, f"is higher than {tallest}", high > tallest and high)
-        while self.page.evaluate(UNFOLD):  # a fold may stand in another
-            idle(self.page)
+        unfold(self.page)
         self.note(place, "waits at rest", self.page.evaluate(WAITING))
         for kind, found in self.page.evaluate(
             f"({FORM.rstrip().rstrip(';')})()"

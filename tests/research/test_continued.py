@@ -126,6 +126,8 @@ def test_only_the_pieces_that_are_named_are_learned(start):
     cat = tokenizer.encode("cat")[0]
     name = tokenizer.pieces([cat])[0]
     assert continued.pieces_of(tokenizer, name) == [cat]
+    with pytest.raises(ValueError, match="No piece of the vocabulary"):
+        continued.pieces_of(tokenizer, "no such piece")
     source = tokenizer.encode("The cat sleeps.")
     unlike = [Linked(source, tokenizer.encode("El perro."))]
     named = [Linked(source, [cat])]

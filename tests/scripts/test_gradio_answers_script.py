@@ -131,15 +131,18 @@ def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
         (["input", "blur", "input"], True, 1),
         (["blur", "input"], True, 1),
         (["blur", "input"], False, 0),
+        (["Enter", "blur", "input"], False, 1),
     ],
-    ids=["a click", "a key", "only left"],
+    ids=["a click", "a key", "only left", "the same anew"],
 )
 def test_a_list_tells_a_choice_once_and_none_as_it_loses_the_focus(
     bench, events, changes, count
 ):
     told = bench.evaluate(
         """async ([events, changes]) => {
-        for (const name of events) tell(12, name, null);
+        for (const name of events)
+            if (name !== 'Enter') tell(12, name, null);
+            else document.body.dispatchEvent(new KeyboardEvent('keydown', {key: name, bubbles: true}));
         if (changes) queueMicrotask(() => tell(12, 'change', null));
         await new Promise(done => setTimeout(done, 20));
         return told.map(([, name]) => name);

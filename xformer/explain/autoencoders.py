@@ -22,7 +22,7 @@ class Kept(NamedTuple):
 
 
 def load(path: Path) -> Kept:
-    """Read what `save` has written. Raises UserError where it is missing or broken."""
+    """Read an autoencoder from its file. Raises UserError where it is missing or broken."""
     with archives.reading(path, "autoencoder_missing") as (about, kept):
         model = Autoencoder(AutoencoderConfig(**about["config"]))
         model.load_state_dict(

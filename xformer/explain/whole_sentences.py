@@ -54,7 +54,7 @@ class Kept:
 
 
 def load(path: Path) -> Kept:
-    """Read what `save` has written. Raises UserError where it is missing or broken."""
+    """Read both models from their file. Raises UserError where it is missing or broken."""
     with archives.reading(path, "whole_sentence_missing") as (about, kept):
         sides = [kept[side].tobytes().decode() for side in SIDES]
         models = {}

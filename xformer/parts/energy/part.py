@@ -224,8 +224,8 @@ def measure(
     before: dict[str, Any] | None = None,
 ) -> Measured:
     """Measure what the beam found, what the visitor typed, and spoiled ones; not again
-    those of the same sentence that were measured before, as most are that a wider beam
-    finds."""
+    those of the same sentence that the same model measured before, as most are that a
+    wider beam finds."""
     best = grown.translation.best
     found = [tuple(one.tokens) for one in grown.translation.n_best]
     own = energy_own.strip()
@@ -235,7 +235,11 @@ def measure(
     )
     targets: list[Target] = [*found, *([own] if own else []), *spoiled]
     last: Measured | None = None
-    if before and _is_same_source(before["grown"], grown):
+    if (
+        before
+        and before["service"] == service.info
+        and _is_same_source(before["grown"], grown)
+    ):
         last = before["measured"]
     known = {} if last is None else last.by_target
     lacking = [one for one in dict.fromkeys(targets) if one not in known]

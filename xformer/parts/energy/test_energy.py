@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,7 +90,9 @@ def test_a_hypothesis_costs_what_the_search_says(running, grown, measured):
             assert energy.text == one.text
 
 
-def test_a_wider_beam_measures_only_what_is_new(running, grown, measured, monkeypatch):
+def test_only_what_this_model_has_not_measured_is_measured(
+    running, grown, measured, monkeypatch
+):
     asked = list[int]()
     ask = running.ask
     monkeypatch.setattr(
@@ -97,7 +100,12 @@ def test_a_wider_beam_measures_only_what_is_new(running, grown, measured, monkey
         "ask",
         lambda question: asked.append(len(question.targets)) or ask(question),
     )
-    before = {"grown": grown, "measured": measured, "energy_own": OWN}
+    before = {
+        "service": running.info,
+        "grown": grown,
+        "measured": measured,
+        "energy_own": OWN,
+    }
     again = part.measure(running, grown, OWN, before)
     assert again == measured and not asked
     other = part.measure(running, grown, "Hola", before)
@@ -107,6 +115,9 @@ def test_a_wider_beam_measures_only_what_is_new(running, grown, measured, monkey
     kept = [*other.energies.targets]
     kept[measured.beam] = measured.energies.targets[measured.beam]
     assert tuple(kept) == measured.energies.targets
+    of_another = {**before, "service": replace(running.info, identity="another")}
+    assert part.measure(running, grown, OWN, of_another) == measured
+    assert asked == [1, len(measured.by_target)]
 
 
 def test_the_states_of_the_figure_are_those_of_a_trace(running, grown, measured):
