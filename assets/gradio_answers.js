@@ -91,8 +91,8 @@ function untold() {
 
 // The ids of components that tell something in this moment. A Dropdown tells "input" when it loses the focus, too: once
 // more when something was chosen with the mouse, alone when that was done by a key, and where nothing was. Only what
-// has changed, or is chosen anew by Enter, is told, once: the second answer to one choice undid what was typed meanwhile,
-// or compared half of it.
+// has changed, or is chosen anew by Enter, is told, once: the second answer to one choice undid what was typed
+// meanwhile, or compared half of it.
 const left = new Set(), chosen = new Set(), altered = new Set();
 let entered = false;
 document.addEventListener('keydown', ({key}) => {
