@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from research.studies.runs import OF_ONE_SEED
+from research.studies.runs import APART
 from xformer.explain import recorded as courses
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.strings import ASSETS, ENGLISH
@@ -27,6 +27,9 @@ def course(loss, norm=None, scores=(), **more):
     )
 
 
+SEEDS = {False: [0, 1, 2], True: [0, 1]}  # True: of those in a file of their own
+# taken away with one seed
+ONCE = ("residual", "feed_forward", "mask", "scaling", "before", "smoothing")
 FALLING = [3.5 - 0.1 * i for i in range(30)]
 
 
@@ -85,16 +88,25 @@ def kept():
     return courses.read(ASSETS / "runs.json").courses
 
 
-def test_every_question_has_all_its_runs_and_three_seeds_but_where_it_says_one(kept):
-    several = courses.QUESTIONS["division"]
+def test_every_question_has_all_its_runs_with_the_same_seeds(kept):
+    apart = courses.read(ASSETS / "parts.json").courses
     for question, wanted in courses.QUESTIONS.items():
-        found = courses.kinds(kept, question)
+        found = courses.kinds(apart if question in APART else kept, question)
         assert tuple(found) == wanted
         for kind, runs in found.items():
-            is_single = question in OF_ONE_SEED and kind not in several
-            assert [one.settings.seed for one in runs] == (
-                [0] if is_single else [0, 1, 2]
-            )
+            seeds = [one.settings.seed for one in runs]
+            if question in APART and kind.without in ONCE:
+                assert seeds == [0]
+            else:
+                assert seeds == SEEDS[question in APART]
+
+
+def test_a_part_taken_away_was_recorded_at_all_lengths():
+    """A loss without smoothing for all, on all of dev, and BLEU by length."""
+    found = courses.read(ASSETS / "parts.json")
+    assert (found.about["held_out"], found.about["dev"]) == ("unsmoothed", 2334)
+    for one in found.courses:
+        assert len(one.by_length) == len(courses.LENGTHS) + 1 and one.seen > 900_000
 
 
 def test_neighbours_of_a_question_differ_in_one_setting():
@@ -252,15 +264,10 @@ def test_what_is_said_of_the_recorded_gradients_is_what_they_were():
 
 def test_a_loss_that_is_another_quantity_is_not_compared():
     """Its guess, too, is another: the smoothed target gives all pieces a share."""
-    kept = courses.read(ASSETS / "runs.json").courses
-    [plain] = [one for one in kept if one.settings.without == "smoothing"]
-    [whole] = {
-        one.guess
-        for one in kept
-        if one.settings == replace(plain.settings, without="", smoothing=0.1)
-    }
-    assert plain.settings.smoothing == 0 and abs(plain.guess - whole) > 0.3
-    assert (
-        "another quantity: compare the BLEU alone"
-        in ENGLISH.texts["recorded_look_parts"]
-    )
+    kept = courses.read(ASSETS / "parts.json").courses
+    guesses = {one.settings: one.guess for one in kept}
+    for plain in (one for one in kept if one.settings.without == "smoothing"):
+        whole = replace(plain.settings, without="", smoothing=0.1)
+        assert plain.settings.smoothing == 0
+        assert abs(plain.guess - guesses[whole]) > 0.3
+    assert "the last loss is another quantity" in ENGLISH.texts["recorded_look_parts"]

@@ -27,8 +27,8 @@ from xformer.training.tasks import TranslationTask, bleu, guess, learn_vocabular
 
 POINTS = 60  # of each curve
 PROBE = 64  # pairs by whose loss the gradients of the layers are compared
-# questions for which there are too many runs to make them with several
-OF_ONE_SEED = ("parts",)
+# questions whose runs learn from sentences of all lengths, in a file of their own
+APART = ("parts",)
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
@@ -49,7 +49,7 @@ def by_length(dev: Sequence[Pair], said: Sequence[str]) -> tuple[float, ...]:
         longer = sum(len(english.split()) > most for most in recorded.LENGTHS)
         groups[longer].append((one, spanish))
     return tuple(
-        bleu([one for one, _ in group], [wanted for _, wanted in group])
+        bleu([one for one, _ in group], [spanish for _, spanish in group])
         if group
         else 0.0
         for group in groups
@@ -127,6 +127,7 @@ def run(
             held_out=tuple(held_out),
             depths=(before, after),
             by_length=lengths,
+            seen=learner.seen,
         )
 
     try:
@@ -146,12 +147,12 @@ def run(
 
 
 def of_seed(seed: int, only: str | None = None) -> list[RunSettings]:
-    """The runs to be made with a seed, each once; 0 is the first. only: those of one
-    question."""
+    """The runs to be made with a seed, each once: those of one question, or of all but
+    those APART."""
     asked = (
         runs
         for name, runs in recorded.QUESTIONS.items()
-        if (name == only if only else not seed or name not in OF_ONE_SEED)
+        if (name == only if only else name not in APART)
     )
     return [
         replace(one, seed=seed)

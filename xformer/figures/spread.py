@@ -39,17 +39,20 @@ def missed(
 ) -> str:
     """Say of the BLEU of a whole model's seeds and of those without a part, by its
     name, which parts are missed: without which every run lies below, or above, all of
-    the whole model's. Empty where the whole model has one seed, or nothing is taken
-    away."""
+    the whole model's; a single run, by more than these lie apart. Empty where the whole
+    model has one seed, or nothing is taken away."""
     if len(whole) < 2 or not without:
         return ""
+    low = min(whole)
+    high = max(whole)
     sides: dict[str, list[str]] = {"worse": [], "better": [], "among": []}
     for name, values in sorted(without.items(), key=lambda one: mean(one[1])):
+        margin = high - low if len(values) == 1 else 0.0
         side = (
             "worse"
-            if max(values) < min(whole)
+            if max(values) < low - margin
             else "better"
-            if min(values) > max(whole)
+            if min(values) > high + margin
             else "among"
         )
         sides[side].append(f"{name} ({mean(values):.1f})")
@@ -59,11 +62,13 @@ def missed(
     first = language.say(
         "spread_whole",
         seeds=len(whole),
-        low=f"{min(whole):.1f}",
-        high=f"{max(whole):.1f}",
+        low=f"{low:.1f}",
+        high=f"{high:.1f}",
         mean=f"{mean(whole):.1f}",
         runs=few if few == many else f"{few}–{many}",
     )
+    if few == 1:
+        first += " " + language.say("spread_single", width=f"{high - low:.1f}")
     return f"{first} {_told(sides, language)}"
 
 

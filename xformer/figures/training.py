@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import highest_rate, verdict
+from xformer.explain.recorded import LENGTHS, highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import (
@@ -609,3 +609,31 @@ def recorded_table(
         for runs in found.values()
     ]
     return fill("training.recorded", language, rows=rows)
+
+
+def recorded_lengths(
+    found: Kinds,
+    question: str,
+    chosen: TrainingCourse | None,
+    language: Language = ENGLISH,
+) -> str:
+    """Tabulate the BLEU of runs at their end by the length of the sentences, a row for
+    those that differ only in their seed; HTML. Empty where it was not recorded."""
+    say = language.say
+    rows = [
+        (
+            recorded_name(runs[0], question, language),
+            chosen in runs,
+            [*zip(*(one.by_length for one in runs), strict=True)],
+        )
+        for runs in found.values()
+    ]
+    if not all(lengths for _, _, lengths in rows):
+        return ""
+    short, middle = LENGTHS
+    columns = [
+        say("recorded_short", most=short),
+        say("recorded_between", least=short + 1, most=middle),
+        say("recorded_long", least=middle + 1),
+    ]
+    return fill("training.recorded_lengths", language, columns=columns, rows=rows)

@@ -563,7 +563,9 @@ def recorded_runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
     return there(
         [
             one
-            for kind, runs in kinds(scene.study.recorded().courses, "order").items()
+            for kind, runs in kinds(
+                scene.study.recorded("order").courses, "order"
+            ).items()
             for one in runs
             if kind.norm == norm and (kind.warmup > 0) == warm
         ]

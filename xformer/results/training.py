@@ -163,6 +163,7 @@ class TrainingCourse:
     measure: str = "accuracy"
     # BLEU at the end by the length of what is translated: see `explain.recorded.LENGTHS`
     by_length: tuple[float, ...] = ()
+    seen: int = 0  # target pieces learned from; 0: unknown
 
 
 @dataclass(frozen=True, eq=False)

@@ -308,8 +308,9 @@ class StudyService(Protocol):
         """What pre-training is worth, as it was measured. Refused if the file is
         broken."""
 
-    def recorded(self) -> Recorded:
-        """The recorded runs on English and Spanish. Refused if the file is broken."""
+    def recorded(self, question: str) -> Recorded:
+        """The recorded runs on English and Spanish, those among them that answer one of
+        `explain.recorded.QUESTIONS`. Refused if the file is broken."""
 
     def schedule(self, settings: RunSettings) -> list[float]:
         """The learning rate of each step of a run."""

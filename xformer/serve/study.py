@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from xformer.training.loop import Made
 
 RUNS = ASSETS / "runs.json"  # made by python -m research study runs
+# and this by the same with --only parts, from sentences of all lengths
+WITHOUT = ASSETS / "parts.json"
 # and this by python -m research study pretraining
 PRETRAINING = ASSETS / "pretraining.json"
 # While other requests are served, a run rests after each step for REST times the step's
@@ -47,6 +50,12 @@ PRETRAINING = ASSETS / "pretraining.json"
 REST = 3.0
 UNREAD = 10.0  # seconds after which a run ends if its frames are not read
 _gradients = lru_cache(64)(gradients_at_the_beginning)
+
+
+@lru_cache(4)
+def _recorded(path: Path, changed: int) -> Recorded:
+    """Read recorded runs, once as long as nobody has changed the file."""
+    return read(path)
 
 
 class Study(protocol.StudyService):
@@ -86,8 +95,9 @@ class Study(protocol.StudyService):
     def pretraining(self) -> PretrainingStudy:
         return read_pretraining(PRETRAINING)
 
-    def recorded(self) -> Recorded:
-        return read(RUNS)
+    def recorded(self, question: str) -> Recorded:
+        path = WITHOUT if question == "parts" else RUNS
+        return _recorded(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
     def schedule(self, settings: RunSettings) -> list[float]:
         from xformer.training import live

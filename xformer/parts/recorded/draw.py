@@ -10,13 +10,16 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import WHOLE
+from xformer.explain.recorded import QUESTIONS, WHOLE
 from xformer.figures.labels import paragraph, paragraphs
 from xformer.figures.layout import BLUE, END, ORANGE, axis, layout, line, logarithmic
+from xformer.figures.spread import BETWEEN
 from xformer.figures.training import recorded_found
 from xformer.results import RunSettings, TrainingCourse, decimal
 from xformer.strings import ENGLISH, Language
 
+# what would settle more: million target pieces of a run, and layers of each stack
+LARGER = {"full": 30, "depth": 6}
 COLOURS = {"post": ORANGE, "pre": BLUE}
 Kinds = Mapping[RunSettings, Sequence[TrainingCourse]]
 
@@ -111,7 +114,20 @@ def settled(
     if not said:
         return ""
     size = {name: about.get(name, "?") for name in ("layers", "d_model", "steps")}
-    return paragraphs([said, language.say("recorded_unsettled", **size)])
+    unsettled = language.say("recorded_unsettled", **size)
+    seen = [one.seen for runs in found.values() for one in runs if one.seen]
+    if seen:
+        unsettled += " " + language.say(
+            "recorded_larger", pieces=f"{mean(seen) / 1e6:.2f}", **LARGER
+        )
+    missing = [
+        language.say(f"part_{kind.without}")
+        for kind in QUESTIONS[question]
+        if kind not in found
+    ]
+    if question == "parts" and missing:
+        unsettled += " " + language.say("recorded_unmade", list=BETWEEN.join(missing))
+    return paragraphs([said, unsettled])
 
 
 def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH) -> str:

@@ -25,12 +25,12 @@ def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     part.ask = part.page.always(part.page.study)
     say = part.say
-    try:
-        runs = part.page.study.recorded().courses
-    except UserError:
-        runs = ()  # which `draw` says
     names = {}
     for question in explain.QUESTIONS:
+        try:
+            runs = part.page.study.recorded(question).courses
+        except UserError:
+            runs = ()  # which `draw` says
         for one in chain.from_iterable(explain.kinds(runs, question).values()):
             name = figures.recorded_name(one, question, part.language)
             names[figures.key_of(one)] = f"{name} · {one.settings.seed}"
@@ -57,7 +57,7 @@ def build(part: Layout) -> None:
             part["picture"] = part.plot("recorded-runs")
         with gr.Column(min_width=300):
             part["depths"] = part.plot("recorded-depths")
-            part["read"] = gr.HTML(elem_classes="summary")
+            part["read"] = gr.HTML(elem_classes="summary recorded-read")
             part["deeper"] = part.plot("recorded-deeper")
     part["table"] = gr.HTML(elem_classes="tables")
     gr.on(
@@ -86,8 +86,8 @@ def draw(
     recorded_run: str,
 ) -> dict[str, Any]:
     """Draw the runs that answer a question, and say what they found."""
-    kept = study.recorded()
     question = recorded_question
+    kept = study.recorded(question)
     missing = (
         [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
     )
@@ -135,7 +135,8 @@ def draw(
         "read": order.settled(found, question, kept.about, language)
         + (order.order_read(found, order.DEEP, language) if by_order else ""),
         "deeper": figure(order.deeper(order.DEEP, language)) if by_order else None,
-        "table": figures.recorded_table(found, question, chosen, language),
+        "table": figures.recorded_table(found, question, chosen, language)
+        + figures.recorded_lengths(found, question, chosen, language),
     }
 
 

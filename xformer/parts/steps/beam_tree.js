@@ -7,8 +7,8 @@ import {escapeHtml, fill, fixed, label, rect, redraw, tongue} from '../../../ass
 
 const COLUMN = 132, BOX = 107, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
 // Pixels: between rows, and between a row's box and the next; rows are closer where there are more, so that a wider
-// beam moves nothing that stands below; the sixteen rows of the widest are 24 apart, as a finger needs.
-const ROW = 27, ROOM = 384, BETWEEN = 5;
+// beam moves nothing that stands below, until they are as near as a finger can tell apart.
+const ROW = 27, NEAREST = 24, ROOM = 290, BETWEEN = 5;
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 
 export default function start({element, props, trigger, watch}) {
@@ -56,7 +56,7 @@ export default function start({element, props, trigger, watch}) {
   function draw() {
     const steps = 1 + Math.max(...tree.nodes.map(node => node.step));
     const rows = 1 + Math.max(...tree.nodes.map(node => node.row));
-    apart = Math.min(ROW, Math.floor(ROOM / rows));
+    apart = Math.max(NEAREST, Math.min(ROW, Math.floor(ROOM / rows)));
     const width = LEFT + steps * COLUMN, height = TOP + rows * apart + 4;
     const numbers = Array.from({length: steps}, (_, i) =>
       label(say('tree_step', {step: i + 1}), LEFT + i * COLUMN + 2, 14, 'class="number"'));
