@@ -103,9 +103,7 @@ def also_drawn(
 ) -> list[Linked]:
     """Choose pairs of people's own that are drawn as patterns are: those in which the
     expression is found, as "English<tab>Spanish"."""
-    found = [
-        pair for pair in pairs if re.search(expression, f"{pair[0]}\t{pair[1]}")
-    ]
+    found = [pair for pair in pairs if re.search(expression, f"{pair[0]}\t{pair[1]}")]
     return [
         Linked(tokenizer.encode(source), tokenizer.encode(target))
         for source, target in (corpora.turned(found) if reverse else found)
