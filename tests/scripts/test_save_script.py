@@ -168,3 +168,13 @@ def test_a_picture_is_passed_on_exactly(bench, plot):
     expect(dialog).to_have_count(0)
     expect(menu).to_be_focused()
     bench.page.unroute("**/share?*")
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_the_menu_of_a_picture_lies_within_a_phone(bench, maps, language):
+    drawn = bench.mount(
+        "pair-difference", figure(maps.difference), width=375, language=language
+    )
+    drawn.locator("details.save-menu > summary").click()
+    box = drawn.locator("details.save-menu > div").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 375
