@@ -49,38 +49,39 @@ class LengthScores:
     beam: int
     bleu_signature: str
     chrf_signature: str
+    # the files of pairs that were counted as learned, and how many each has
+    trained_on: list[tuple[str, int]]
 
 
 def score_lengths(
     service: Service,
     pairs: Sequence[Pair],
     options: Options,
-    training: Sequence[Pair] | None = None,
+    training: Sequence[tuple[str, Sequence[Pair]]] = (),
 ) -> LengthScores:
     """Score pairs by the length of what the model reads, in pieces, as Koehn and
     Knowles (2017) do.
 
     Lengths of fewer than FEWEST sentences are joined to others.
-    training: pairs that the model learned to translate, counted by length too.
+    training: by the names of files, pairs that the model learned to translate, counted
+    by length too.
     """
     pairs = evaluation.as_read(service, pairs)
     translations = evaluation.translated(
         service, [source for source, _ in pairs], options
     )
     read = [len(translation.source_tokens) for translation in translations]
-    learned = (
-        None
-        if training is None
-        else [
-            len(service.tokenizer.encode(source))
-            for source, _ in tqdm(
-                evaluation.as_read(service, training),
-                unit="sentence",
-                dynamic_ncols=True,
-                leave=False,
-            )
-        ]
-    )
+    learned = [
+        len(service.tokenizer.encode(source))
+        for source, _ in tqdm(
+            evaluation.as_read(
+                service, [pair for _, some in training for pair in some]
+            ),
+            unit="sentence",
+            dynamic_ncols=True,
+            leave=False,
+        )
+    ]
     buckets = []
     firsts = [1]
     for length in LENGTHS[1:]:
@@ -106,7 +107,7 @@ def score_lengths(
                 len(rows),
                 found["bleu"],
                 found["chrf"],
-                None if learned is None else sum(n in inside for n in learned),
+                sum(n in inside for n in learned) if training else None,
             )
         )
     said = [translation.best.text for translation in translations]
@@ -117,6 +118,7 @@ def score_lengths(
         options.beam,
         whole["bleu_signature"],
         whole["chrf_signature"],
+        [(name, len(some)) for name, some in training],
     )
 
 

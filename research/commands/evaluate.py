@@ -17,7 +17,6 @@ from xformer.commands.arguments import (
 from xformer.commands.evaluate import of_pairs, opened, set_name, tell
 from xformer.hub.folders import folder_of
 from xformer.hub.shipped import SENTIMENT
-from xformer.results import UserError
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -28,9 +27,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument(
         "--train",
         type=Path,
-        metavar="DIR",
-        help="folder with train.tsv[.xz] and, where they were used, extra.tsv, extra2.tsv and written.tsv: "
-        "their sentences are counted by length too",
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="files of such pairs that the model was trained on: their sentences are counted by length too",
     )
 
     q = of_pairs(
@@ -106,7 +106,7 @@ def lengths(args: argparse.Namespace) -> None:
 
     options = search_options(args, alternatives=0)
     pairs = [pair for file in args.pairs for pair in read_pairs(file)]
-    training = _training_pairs(args.train) if args.train else None
+    training = [(file.name, read_pairs(file)) for file in args.train]
     service = opened(args, args.precision)
     scores = fits.score_lengths(service, pairs, options, training)
     lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
@@ -115,26 +115,9 @@ def lengths(args: argparse.Namespace) -> None:
         lines.append(
             f"{bucket.pieces:<9}{bucket.sentences:>10,}{bucket.bleu:>8}{bucket.chrf:>8}{trained:>12}"
         )
+    lines += [f"trained on {count:,} of {name}" for name, count in scores.trained_on]
     lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
     tell(args, lines, "lengths", asdict(scores), service)
-
-
-def _training_pairs(folder: Path) -> list[tuple[str, str]]:
-    """Read the sentence pairs that a model was trained on; raises UserError where there
-    are none."""
-    from xformer.training.data.corpora import data_file
-
-    files = [
-        path
-        for name in ("train", "extra", "extra2", "written")
-        if (path := data_file(folder, name))
-    ]
-    if not files:
-        raise UserError(
-            f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
-            f"trained on."
-        )
-    return [pair for file in files for pair in read_pairs(file)]
 
 
 def guesses(args: argparse.Namespace) -> None:

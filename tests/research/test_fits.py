@@ -47,10 +47,11 @@ def test_scores_by_length_are_those_of_the_sentences_of_that_length(
         "--checkpoint",
         tiny_checkpoint,
         "--train",
-        pairs_file.parent,
+        pairs_file,
         "--json",
     )
     found = json.loads(out)
+    assert found["trained_on"] == [["train.tsv", len(learned_pairs)]]
     pieces = [len(tokenizer.encode(english)) for english, _ in learned_pairs]
     assert status == 0 and found["sentences"] == 2 * len(learned_pairs), "of both files"
     firsts = [bucket["first"] for bucket in found["buckets"]]
@@ -112,7 +113,7 @@ def test_scores_by_length_are_kept_beside_what_else_is_known(
     ("flags", "said"),
     [
         (["--pairs", "none.tsv"], "There is no file none.tsv"),
-        (["--train", "nowhere"], "There is no train.tsv or train.tsv.xz in nowhere"),
+        (["--train", "nowhere.tsv"], "There is no file nowhere.tsv"),
     ],
 )
 def test_what_cannot_be_scored_gets_one_sentence(
