@@ -223,12 +223,9 @@ class Keeping(TranslationTask):
             Heads.without(self.model.config, [], device),
             weigh={("encoder_self", layer): weigh},
         )
-        logits, wanted = forced(
-            partial(model, heads=heads),
-            [one.source for one in batch],
-            [one.target for one in batch],
-            device,
-        )
+        sources = [one.source for one in batch]
+        targets = [one.target for one in batch]
+        logits, wanted = forced(partial(model, heads=heads), sources, targets, device)
         learned = wanted
         if self.only is not None:
             chosen = torch.isin(wanted, self.only)
@@ -237,12 +234,7 @@ class Keeping(TranslationTask):
             logits.flatten(0, 1), learned.flatten(), self.smoothing
         )
         if self.only is not None:
-            rest = self.kept(
-                logits,
-                [one.source for one in batch],
-                [one.target for one in batch],
-                device,
-            )
+            rest = self.kept(logits, sources, targets, device)
             loss = loss + rest[(wanted != PAD) & ~chosen].sum()
         shares = [
             kept[0][row, head - 1, one.asks, [*one.seen]].sum()

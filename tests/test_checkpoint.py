@@ -24,7 +24,7 @@ from xformer.classifier import (
 )
 from xformer.hub import card, checkpoint, shipped
 from xformer.model import Transformer
-from xformer.results import UserError
+from xformer.results import UserError, write_whole
 from xformer.search import Options
 from xformer.translator import translate_ids
 
@@ -623,7 +623,7 @@ def test_a_save_that_is_stopped_leaves_the_checkpoint_before(
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "metrics.json"
-    checkpoint.write(path, b"old")
+    write_whole(path, b"old")
     with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
 
         def full(self, content):
@@ -632,9 +632,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
             raise OSError("disk full")
 
         patch.setattr(type(path), "write_bytes", full)
-        checkpoint.write(path, b"new")
+        write_whole(path, b"new")
     assert path.read_bytes() == b"old"
-    checkpoint.write(path, b"new")
+    write_whole(path, b"new")
     assert path.read_bytes() == b"new" and names(tmp_path) == ["metrics.json"]
 
 

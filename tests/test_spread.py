@@ -2,7 +2,7 @@
 
 import pytest
 
-from xformer.figures.spread import missed, ranked
+from xformer.figures.spread import missed, ranked, side
 from xformer.strings import ENGLISH, SPANISH
 
 
@@ -12,6 +12,21 @@ def test_neighbours_lie_apart_where_no_seed_of_the_one_reaches_the_other():
     assert apart.endswith("every seed of the other: b (8.5) over a (6.0). ")
     assert within == "a (6.0) over c (3.0).", "a seed of c has what one of a has"
     assert "spread of 2 seeds" in apart
+
+
+def test_a_side_is_taken_where_all_values_agree():
+    assert [side(some) for some in ([0.1, 2], [-2, -0.1], [-1, 1], [0, 1])] == [
+        "ahead",
+        "behind",
+        "open",
+        "open",
+    ]
+    assert [side([low], [4, 5], margin=1) for low in (2.9, 3, 6, 6.1)] == [
+        "behind",
+        "open",
+        "open",
+        "ahead",
+    ]
 
 
 def test_of_one_seed_nothing_is_ranked_or_missed():

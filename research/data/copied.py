@@ -19,7 +19,7 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase, digits
 
 from research.options import CopiedPairs
-from xformer.hub import checkpoint
+from xformer.results import write_whole
 from xformer.training.data.corpora import LISTS as NAMES
 from xformer.training.data.corpora import surname
 
@@ -359,5 +359,5 @@ def write_copied(wanted: CopiedPairs) -> Path:
     lines = ["\t".join(draw(rng)) for _ in range(wanted.pairs)]
     wanted.out.mkdir(parents=True, exist_ok=True)
     path = wanted.out / "copied.tsv.xz"
-    checkpoint.write(path, lzma.compress("\n".join(lines).encode()))
+    write_whole(path, lzma.compress("\n".join(lines).encode()))
     return path

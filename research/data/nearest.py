@@ -22,7 +22,7 @@ from research.data.fetch import excluded_pairs, lines_of
 from research.options import NearestRun
 from xformer.device import prepare
 from xformer.hub import checkpoint, repository
-from xformer.results import Options, UserError, refusing
+from xformer.results import Options, UserError, refusing, write_whole
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import (
     RANKED,
@@ -170,7 +170,7 @@ def write_nearest(run: NearestRun) -> NearestPairs:
             f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with --data."
         ),
     ):
-        checkpoint.write(path, lzma.compress(lines_of(ranked or sided(kept))))
+        write_whole(path, lzma.compress(lines_of(ranked or sided(kept))))
     return NearestPairs(
         path,
         len(references),

@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random
 
 from research.options import RegisterPairs
-from xformer.hub import checkpoint
-from xformer.results import UserError
+from xformer.results import UserError, write_whole
 from xformer.training.data import corpora
 
 # the origins of each kind, by the beginnings of their names, and its distinct sources
@@ -69,6 +68,6 @@ def write_registers(wanted: RegisterPairs) -> dict[Path, int]:
             )
         drawn = Random(wanted.seed).sample([*pairs.items()], min(count, len(pairs)))
         path = wanted.out / f"{name}.tsv"
-        checkpoint.write(path, "".join(f"{en}\t{es}\n" for en, es in drawn).encode())
+        write_whole(path, "".join(f"{en}\t{es}\n" for en, es in drawn).encode())
         written[path] = len(drawn)
     return written

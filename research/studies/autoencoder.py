@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from research.options import AutoencoderRun
 from xformer.autoencoder import Autoencoder, AutoencoderConfig
 from xformer.explain import archives, autoencoders
-from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, distance
-from xformer.results import UserError
+from xformer.results import UserError, write_whole
 from xformer.serve.reviews import tidy
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.reviews import Example, ReviewBatches, encode_texts
@@ -181,7 +180,7 @@ def _vocabulary(options: AutoencoderRun, texts: Sequence[str]) -> Tokenizer:
     if not known.is_file():
         some = random.Random(0).sample(texts, min(VOCABULARY_TEXTS, len(texts)))
         made = Tokenizer.train(some, options.pieces, threads=1, fold_case=True)
-        checkpoint.write(known, made.model)
+        write_whole(known, made.model)
     return Tokenizer.load(known)
 
 

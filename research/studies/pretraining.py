@@ -26,10 +26,9 @@ from xformer.classifier import (
     TransformerClassifier,
 )
 from xformer.explain import recorded
-from xformer.hub import checkpoint
 from xformer.model import Encoder, EncoderStack, future_mask
 from xformer.pieces import PAD
-from xformer.results import LABELS
+from xformer.results import LABELS, write_whole
 from xformer.results.reviews import BEGINNINGS, GENERATIVE, PretrainingRun
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
@@ -144,7 +143,7 @@ class Study:
         known = folder / "tokenizer.model"
         if not known.is_file():
             folder.mkdir(parents=True, exist_ok=True)
-            checkpoint.write(
+            write_whole(
                 known, learn_vocabulary(texts[:4_000], options.vocabulary, 0).model
             )
         self.tokenizer = Tokenizer.load(known)
@@ -314,5 +313,5 @@ def record(
             (one.share, one.seed, one.kind) == (share, seed, kind) for one in done
         ):
             done.append(study.run(kind, share, seed))
-            checkpoint.write(out, recorded.to_json(about, done).encode())
+            write_whole(out, recorded.to_json(about, done).encode())
             yield done[-1]

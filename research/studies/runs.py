@@ -15,9 +15,8 @@ import torch
 
 from research.options import StudyRuns
 from xformer.explain import recorded
-from xformer.hub import checkpoint
 from xformer.model import Config
-from xformer.results import RunSettings, TrainingCourse, UserError
+from xformer.results import RunSettings, TrainingCourse, UserError, write_whole
 from xformer.tokenizer import Tokenizer
 from xformer.training import live, parts
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
@@ -218,7 +217,7 @@ def record(
             continue
         for course in run(study, settings, tokenizer, train, dev, device):
             done[settings] = course
-            checkpoint.write(out, recorded.to_json(about, [*done.values()]).encode())
+            write_whole(out, recorded.to_json(about, [*done.values()]).encode())
             yield course
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_model
 from xformer.hub.shipped import TRANSLATION
-from xformer.results import ReadDecoder, TranslateByLayer, refusing
+from xformer.results import ReadDecoder, TranslateByLayer, refusing, write_whole
 
 if TYPE_CHECKING:
     from xformer.serve.translation import Service
@@ -51,7 +51,6 @@ def run(args: argparse.Namespace) -> None:
         return
     from xformer.explain import export
     from xformer.explain.alignment import given_heads
-    from xformer.hub import checkpoint
 
     out = Path(args.out)
     export.check(out)
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
         ),
     ):
         # Whole or not at all.
-        checkpoint.write(
+        write_whole(
             out,
             export.encode(
                 trace, service.info, out.suffix, service.best_head, given=given

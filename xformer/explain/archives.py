@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xformer.results import Message, refusing
+from xformer.results import Message, refusing, write_whole
 
 BROKEN = (
     OSError,
@@ -39,9 +39,7 @@ def write(
             for name, array in (("about", about_bytes), *arrays.items())
         },
     )
-    new = path.with_name(f"new-{path.name}")
-    new.write_bytes(content.getvalue())
-    new.replace(path)
+    write_whole(path, content.getvalue())
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def verdict(course: TrainingCourse) -> Message:
             low=f"{min(course.loss[: turned + 1]):.2f}",
             last=f"{course.loss[-1]:.2f}",
         )
-    reached = course.scores[-1][2] if course.scores else 0.0
+    end = next(iter(reached([course])), 0.0)
     seconds = f"{course.seconds:.0f}"
     losses = {
         "first": f"{course.loss[0]:.2f}",
@@ -108,9 +108,9 @@ def verdict(course: TrainingCourse) -> Message:
     if course.loss[-1] > STALLED * course.guess:
         return Message.of("run_stalled", least=f"{100 * (1 - STALLED):.0f}", **losses)
     if course.measure == "bleu":
-        return Message.of("run_bleu", bleu=f"{reached:.1f}", **losses)
-    share = f"{100 * reached:.0f}"
-    if reached < LEARNED:
+        return Message.of("run_bleu", bleu=f"{end:.1f}", **losses)
+    share = f"{100 * end:.0f}"
+    if end < LEARNED:
         return Message.of("run_halfway", share=share, **losses)
     below = max(
         (i for i, (_, _, value) in enumerate(course.scores) if value < LEARNED),
@@ -124,6 +124,11 @@ def verdict(course: TrainingCourse) -> Message:
         since=since,
         least=f"{100 * LEARNED:.0f}",
     )
+
+
+def reached(runs: Sequence[TrainingCourse]) -> list[float]:
+    """What each run that was scored reached at its end: see `measure`."""
+    return [one.scores[-1][2] for one in runs if one.scores]
 
 
 def highest_rate(course: TrainingCourse) -> float:
@@ -212,20 +217,17 @@ def divided_after() -> Message | None:
         found = kinds(read(RUNS).courses, "division")
     except UserError:
         return None
-    reached = [
-        sorted(one.scores[-1][2] for one in runs if one.scores)
-        for runs in found.values()
-    ]
-    if len(reached) < 2 or not all(reached):
+    ends = [reached(runs) for runs in found.values()]
+    if len(ends) < 2 or not all(ends):
         return None
-    before, after = (f"{min(values):.1f}–{max(values):.1f}" for values in reached)
+    before, after = (f"{min(values):.1f}–{max(values):.1f}" for values in ends)
     return Message.of(
         "divided_after",
         after=after,
         before=before,
         steps=WHOLE.steps,
         layers=WHOLE.layers,
-        seeds=min(map(len, reached)),
+        seeds=min(map(len, ends)),
     )
 
 

@@ -10,6 +10,16 @@ from xformer.strings import ENGLISH, Language
 BETWEEN = "; "  # the things of a list, of which some have commas
 
 
+def side(
+    some: Sequence[float], others: Sequence[float] = (0.0,), margin: float = 0.0
+) -> str:
+    """Say whether all of some values lie "ahead" of all of the others by more than a
+    margin, or "behind" them; else it is "open"."""
+    if min(some) > max(others) + margin:
+        return "ahead"
+    return "behind" if max(some) < min(others) - margin else "open"
+
+
 def ranked(found: Mapping[str, Sequence[float]], language: Language = ENGLISH) -> str:
     """Say of BLEU by names, each of several seeds, which neighbours from the best to
     the worst lie apart: every seed of the one above every seed of the other. Empty
@@ -18,9 +28,9 @@ def ranked(found: Mapping[str, Sequence[float]], language: Language = ENGLISH) -
     if len(several) < 2:
         return ""
     order = sorted(several.items(), key=lambda one: -mean(one[1]))
-    sides: dict[str, list[str]] = {"apart": [], "within": []}
+    sides: dict[str, list[str]] = {"spread_ahead": [], "spread_open": []}
     for (one, high), (other, low) in pairwise(order):
-        sides["apart" if min(high) > max(low) else "within"].append(
+        sides[f"spread_{side(high, low)}"].append(
             language.say(
                 "spread_over",
                 one=one,
@@ -45,22 +55,18 @@ def missed(
         return ""
     low = min(whole)
     high = max(whole)
-    sides: dict[str, list[str]] = {"worse": [], "better": [], "among": []}
+    sides: dict[str, list[str]] = {
+        f"missed_{which}": [] for which in ("behind", "ahead", "open")
+    }
     for name, values in sorted(without.items(), key=lambda one: mean(one[1])):
         margin = high - low if len(values) == 1 else 0.0
-        side = (
-            "worse"
-            if max(values) < low - margin
-            else "better"
-            if min(values) > high + margin
-            else "among"
-        )
-        sides[side].append(f"{name} ({mean(values):.1f})")
+        which = side(values, whole, margin)
+        sides[f"missed_{which}"].append(f"{name} ({mean(values):.1f})")
     counts = [*map(len, without.values())]
     few = min(counts)
     many = max(counts)
     first = language.say(
-        "spread_whole",
+        "missed_whole",
         seeds=len(whole),
         low=f"{low:.1f}",
         high=f"{high:.1f}",
@@ -68,16 +74,16 @@ def missed(
         runs=few if few == many else f"{few}–{many}",
     )
     if few == 1:
-        first += " " + language.say("spread_single", width=f"{high - low:.1f}")
+        first += " " + language.say("missed_single", width=f"{high - low:.1f}")
     return f"{first} {_told(sides, language)}"
 
 
 def _told(
     sides: Mapping[str, Sequence[str]], language: Language, **values: object
 ) -> str:
-    """A sentence for each side on which there is something."""
+    """A sentence for each side, by its text, on which there is something."""
     return " ".join(
-        language.say(f"spread_{side}", list=BETWEEN.join(some), **values)
-        for side, some in sides.items()
+        language.say(text, list=BETWEEN.join(some), **values)
+        for text, some in sides.items()
         if some
     )

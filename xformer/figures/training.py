@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import LENGTHS, highest_rate, verdict
+from xformer.explain.recorded import LENGTHS, highest_rate, reached, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import (
@@ -543,24 +543,20 @@ def recorded_name(
 def recorded_found(found: Kinds, question: str, language: Language = ENGLISH) -> str:
     """Say which differences between the runs of a question lie beyond the spread of
     their seeds, by BLEU. Empty where there are too few seeds."""
-    reached = {
-        kind: values
-        for kind, runs in found.items()
-        if (values := [one.scores[-1][2] for one in runs if one.scores])
-    }
+    ends = {kind: values for kind, runs in found.items() if (values := reached(runs))}
     if question != "parts":
         return ranked(
             {
                 recorded_name(found[kind][0], question, language): values
-                for kind, values in reached.items()
+                for kind, values in ends.items()
             },
             language,
         )
     return missed(
-        [one for kind, values in reached.items() if not kind.without for one in values],
+        [one for kind, values in ends.items() if not kind.without for one in values],
         {
             language.say(f"part_{kind.without}"): values
-            for kind, values in reached.items()
+            for kind, values in ends.items()
             if kind.without
         },
         language,
@@ -603,7 +599,7 @@ def recorded_table(
             [one.loss[-1] for one in runs],
             [min(one.held_out) for one in runs if one.held_out],
             [one.held_out[-1] for one in runs if one.held_out],
-            [one.scores[-1][2] for one in runs if one.scores],
+            reached(runs),
             [max(one.norm) for one in runs],
         )
         for runs in found.values()

@@ -14,7 +14,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from xformer.hub import checkpoint
 from xformer.hub.checkpoint import ModelKind, Summary
-from xformer.results import UserError, unread
+from xformer.results import UserError, unread, write_whole
 from xformer.strings import ASSETS
 
 LANGUAGES = {"translation": ["en", "es"]}  # by the task; English for all others
@@ -106,7 +106,7 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
         card = read(path)
         card.data["model_name"] = card.data.get("model_name", folder.resolve().name)
         card.data["eval_results"] = results(summary.kind, metrics) or None
-        checkpoint.write(path, str(card).encode())
+        write_whole(path, str(card).encode())
 
 
 def read(path: Path) -> ModelCard:
@@ -223,4 +223,4 @@ def draft(folder: Path, summary: Summary, license: str, base_model: str | None) 
 def _write(folder: Path, data: ModelCardData, template: str, **values: Any) -> None:
     """Write a card by a template of assets/cards."""
     card = ModelCard.from_template(data, str(ASSETS / "cards" / template), **values)
-    checkpoint.write(folder / "README.md", f"{card}\n".encode())
+    write_whole(folder / "README.md", f"{card}\n".encode())

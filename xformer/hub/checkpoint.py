@@ -30,7 +30,7 @@ from xformer.classifier import (
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import ModelInfo, UserError, refusing, unread
+from xformer.results import ModelInfo, UserError, refusing, unread, write_whole
 from xformer.tokenizer import JOINT, SIDES, Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
@@ -168,20 +168,12 @@ class Checkpoint(Generic[Model]):
         )
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file atomically: however the process ends, the file is complete or
-    unchanged."""
-    new = path.with_name(path.name + ".new")
-    new.write_bytes(content)
-    os.replace(new, path)
-
-
 def save_config(folder: Path, model: Network, tokenizer: Tokenizer) -> None:
     """Write config.json and the vocabulary, which fix the shape of a model."""
     config = {"kind": kind_for(type(model)).key, **model.config.to_dict()}
-    write(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())
+    write_whole(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())
     for name, content in tokenizer.files.items():
-        write(folder / name, content)
+        write_whole(folder / name, content)
 
 
 def save(
@@ -555,7 +547,9 @@ def read_metrics(folder: Path) -> dict[str, Any]:
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     """Write metrics.json, in place of what it held."""
-    write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    write_whole(
+        folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode()
+    )
 
 
 def _are_heads(value: Any) -> bool:

@@ -31,7 +31,7 @@ from safetensors import SafetensorError
 
 from xformer.hub import card, checkpoint, imported, transfer
 from xformer.hub.folders import folder_of
-from xformer.results import Message, UserError, refusing
+from xformer.results import Message, UserError, refusing, write_whole
 
 # an older client lets other letters and a newline pass
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
@@ -220,7 +220,7 @@ def _fetch(
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
             reference.parent.mkdir(parents=True, exist_ok=True)
-            checkpoint.write(reference, str(info.sha).encode())
+            write_whole(reference, str(info.sha).encode())
     return path.parent
 
 

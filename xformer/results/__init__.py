@@ -66,6 +66,7 @@ from 1, positions and steps of a search from 0.
 # ruff: noqa: F403 - each module says in its __all__ which names are the package's
 from xformer.results.attention import *
 from xformer.results.changes import *
+from xformer.results.files import *
 from xformer.results.inside import *
 from xformer.results.messages import *
 from xformer.results.models import *

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from xformer.strings import ENGLISH, Language
@@ -19,7 +17,6 @@ __all__ = [
     "fixed",
     "misfit",
     "refusing",
-    "unread",
 ]
 
 MINUS = "\N{MINUS SIGN}"  # as people read it; files and the API have a hyphen
@@ -113,17 +110,3 @@ def misfit(error: Any, of: str = "", inside: int = 0) -> str:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"][inside:])) or "What is sent"
     return f"{place}{of} is {repr(first['input'])[:40]}: {first['msg']}."
-
-
-def unread(path: Path, most: int) -> str:
-    """Say why a file is not read as a whole: a pipe or a device may have no end, and
-    another may have far more than `most` bytes; "" for one that is. Raises OSError
-    where there is none."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        return "is no regular file"
-    return (
-        f"has {found.st_size:,} bytes; it must have at most {most:,}"
-        if found.st_size > most
-        else ""
-    )

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from xformer.device import choose_device
 from xformer.hub import checkpoint
 from xformer.hub.recorded import HISTORY, MOMENTS
-from xformer.results import Moment, UserError
+from xformer.results import Moment, UserError, write_whole
 from xformer.tokenizer import Tokenizer
 from xformer.training.history import History
 from xformer.training.moments import MomentsRecorder
@@ -647,7 +647,7 @@ class Trainer(Learner):
     def _write_history(self) -> None:
         path = self.folder / HISTORY
         with self._writing(path):
-            checkpoint.write(path, self.history.to_json())
+            write_whole(path, self.history.to_json())
 
     def _save(self) -> None:
         """Write state.pt, from which `_resume` goes on; the first process does it for
@@ -704,4 +704,4 @@ class Trainer(Learner):
         if path.is_file():
             with self._writing(path):
                 lines = path.read_bytes().splitlines(keepends=True)
-                checkpoint.write(path, b"".join(lines[: len(self.history.scores)]))
+                write_whole(path, b"".join(lines[: len(self.history.scores)]))

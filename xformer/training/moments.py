@@ -15,8 +15,8 @@ from safetensors.torch import save
 from xformer.explain import film as film_of
 from xformer.explain import passes
 from xformer.explain.alignment import READINGS, Gold, grouped, head_scores
-from xformer.hub import checkpoint, recorded
-from xformer.results import STACKS, Course, Moment, Moments, Options, Trace
+from xformer.hub import recorded
+from xformer.results import STACKS, Course, Moment, Moments, Options, Trace, write_whole
 from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, translate_ids
@@ -97,16 +97,14 @@ class MomentsRecorder:
         finally:
             torch.set_num_threads(threads)  # passes choose their own
         self.kept = _joined(self.kept, taken) if self.kept else taken
-        checkpoint.write(
-            self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept)
-        )
+        write_whole(self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept))
         if self.weights:
             self.weights.mkdir(exist_ok=True)
             stored = {
                 name: tensor.detach().half().contiguous().cpu()
                 for name, tensor in self.model.state_dict().items()
             }
-            checkpoint.write(self.weights / f"{moment.step}.safetensors", save(stored))
+            write_whole(self.weights / f"{moment.step}.safetensors", save(stored))
 
     def _taken(self, moment: Moment) -> Moments:
         encode = self.tokenizer.encode

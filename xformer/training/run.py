@@ -26,7 +26,7 @@ from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
 from xformer.model import Transformer
 from xformer.recurrent import RecurrentTranslator
-from xformer.results import LABELS, UserError, refusing
+from xformer.results import LABELS, UserError, refusing, write_whole
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora, reviews
 from xformer.training.data.corpora import Pair
@@ -375,7 +375,7 @@ def _model(
         config = config_type(**{**start.model.config.to_dict(), **shape})
     else:
         if not _rank():
-            checkpoint.write(vocabulary, learn().model)
+            write_whole(vocabulary, learn().model)
         if dist.is_initialized():
             dist.barrier()
         tokenizer = Tokenizer.load(vocabulary)

@@ -14,7 +14,7 @@ from xformer.figures.changes import changed_words
 from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import warnings
-from xformer.figures.spread import BETWEEN
+from xformer.figures.spread import BETWEEN, side
 from xformer.figures.templates import fill
 from xformer.results import (
     Attribution,
@@ -532,17 +532,16 @@ def pretraining_settled(study: PretrainingStudy, language: Language = ENGLISH) -
     sides: dict[str, list[str]] = {"ahead": [], "behind": [], "open": []}
     seeds = []
     for one, other in COMPARED:
-        shares: dict[str, list[str]] = {side: [] for side in sides}
+        shares: dict[str, list[str]] = {which: [] for which in sides}
         for share in study.shares:
             gains = study.gains(one, other, share)
             if len(gains) < 2:
                 continue
             seeds.append(len(gains))
-            side = "ahead" if min(gains) > 0 else "behind" if max(gains) < 0 else "open"
-            shares[side].append(f"{decimal(100 * share)} %")
-        for side, some in shares.items():
+            shares[side(gains)].append(f"{decimal(100 * share)} %")
+        for which, some in shares.items():
             if some:
-                sides[side].append(
+                sides[which].append(
                     language.say(
                         "shares_at",
                         pair=language.say(
@@ -558,7 +557,7 @@ def pretraining_settled(study: PretrainingStudy, language: Language = ENGLISH) -
     return language.say(
         "shares_settled",
         seeds=min(seeds),
-        **{side: BETWEEN.join(some) or "–" for side, some in sides.items()},
+        **{which: BETWEEN.join(some) or "–" for which, some in sides.items()},
     )
 
 

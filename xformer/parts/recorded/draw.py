@@ -10,7 +10,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import QUESTIONS, WHOLE
+from xformer.explain.recorded import QUESTIONS, WHOLE, reached
 from xformer.figures.labels import paragraph, paragraphs
 from xformer.figures.layout import BLUE, END, ORANGE, axis, layout, line, logarithmic
 from xformer.figures.spread import BETWEEN
@@ -133,17 +133,14 @@ def settled(
 def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH) -> str:
     """Say what the runs of both orders reached beside what a lecture reports, and what
     the depth does to what a warm-up is for; HTML. Empty where a run is missing."""
-    reached = {
-        (kind.norm, bool(kind.warmup)): [
-            one.scores[-1][2] for one in runs if one.scores
-        ]
-        for kind, runs in found.items()
+    ends = {
+        (kind.norm, bool(kind.warmup)): reached(runs) for kind, runs in found.items()
     }
     wanted = [(norm, warm) for norm in COLOURS for warm in (True, False)]
-    if not all(reached.get(one) for one in wanted):
+    if not all(ends.get(one) for one in wanted):
         return ""
     bleu = {
-        f"{norm}_{'with' if warm else 'without'}": f"{mean(reached[norm, warm]):.1f}"
+        f"{norm}_{'with' if warm else 'without'}": f"{mean(ends[norm, warm]):.1f}"
         for norm, warm in wanted
     }
     shallow, deepest = (pick(one.layers for one in deep) for pick in (min, max))
@@ -161,7 +158,7 @@ def order_read(found: Kinds, deep: Sequence[Deep], language: Language = ENGLISH)
     return paragraph(
         language,
         "recorded_order_read",
-        seeds=min(map(len, reached.values())),
+        seeds=min(map(len, ends.values())),
         steps=WHOLE.steps,
         **bleu,
     ) + paragraph(
