@@ -66,6 +66,13 @@ class StudyRuns:
     )
     device: str | None = option(None, "cuda, mps or cpu; cpu if not given")
 
+    def __post_init__(self) -> None:
+        most = LARGEST_SEED + 1 - self.seeds
+        if self.seed > most:
+            raise ValueError(
+                f"--seed is {self.seed}; with --seeds {self.seeds} it must be at most {most}"
+            )
+
 
 @dataclass(frozen=True)
 class PretrainingRuns:

@@ -174,8 +174,8 @@ def runs(args: argparse.Namespace) -> None:
         )
         for name in ("train", "dev")
     }
-    wanted = record(StudyRuns, args)
     with plainly():
+        wanted = record(StudyRuns, args)
         for course in study.record(
             wanted, pairs["train"], pairs["dev"], args.out, device
         ):

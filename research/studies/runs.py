@@ -26,6 +26,8 @@ from xformer.training.tasks import TranslationTask, bleu, guess, learn_vocabular
 
 POINTS = 60  # of each curve
 PROBE = 64  # pairs by whose loss the gradients of the layers are compared
+# how a file of runs was made that does not say it: before there were such options
+THEN = {"precision": "float32", "held_out": "smoothed", "device": "cpu"}
 # questions whose runs learn from sentences of all lengths, in a file of their own
 APART = ("parts",)
 
@@ -62,9 +64,10 @@ def run(
     train: Sequence[Pair],
     dev: Sequence[Pair],
     device: torch.device,
+    held_out_as: str,
 ) -> Iterator[TrainingCourse]:
     """Train one model; yield the course so far, whenever it was scored, and at the
-    end."""
+    end. held_out_as: its loss on dev is "smoothed" as in training, or "unsmoothed"."""
     torch.manual_seed(settings.seed)
     model = parts.transformer(
         Config(
@@ -90,8 +93,9 @@ def run(
         seed=settings.seed,
     )
     task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
-    # whose loss is the same quantity for all
-    judge = TranslationTask(model, tokenizer, batches, dev, smoothing=0.0)
+    # without smoothing its loss is the same quantity for all
+    smoothing = settings.smoothing if held_out_as == "smoothed" else 0.0
+    judge = TranslationTask(model, tokenizer, batches, dev, smoothing)
     learner = Learner(
         task,
         replace(live.options(settings, study.d_model), precision=study.precision),
@@ -164,10 +168,12 @@ def check_options(
 ) -> None:
     """Raise UserError where the file `out` says `about` its runs that they were made
     with other options than asked."""
-    if any(about.get(name) != value for name, value in asked.items()):
-        raise UserError(
-            f"The file {out} holds runs that were made with other options; name another file with --out."
-        )
+    for name, value in asked.items():
+        if about.get(name) != value:
+            raise UserError(
+                f"The file {out} holds runs that were made with other options ({name} {about.get(name)}, not "
+                f"{value}); name another file with --out."
+            )
 
 
 def record(
@@ -188,7 +194,9 @@ def record(
             f"give more of them, or longer ones with --words."
         )
     tokenizer = learn_vocabulary(train, study.vocabulary)
-    same = {
+    kept = recorded.read(out) if out.is_file() else None
+    before = {**THEN, **kept.about} if kept else {}
+    about = {
         **{
             name: value
             for name, value in vars(study).items()
@@ -197,12 +205,15 @@ def record(
         "vocabulary": len(tokenizer),
         "pairs": len(train),
         "dev": len(dev),
-        "held_out": "unsmoothed",
+        "held_out": before.get("held_out", "unsmoothed"),
+        "device": device.type,
     }
-    about = {**same, "machine": _processor(), "device": device.type}
-    kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    check_options(out, kept.about, same)
-    done = {course.settings: course for course in kept.courses if course.ended != "cut"}
+    if kept:
+        check_options(out, before, about)
+    courses = kept.courses if kept else ()
+    done = {course.settings: course for course in courses if course.ended != "cut"}
+    machines = [*filter(None, before.get("machine", "").split(", "))]
+    about["machine"] = ", ".join(dict.fromkeys([*machines, _processor(device)]))
     if device.type == "cpu":
         keep_memory()
     # one seed of all before the next, so that what is there can be compared
@@ -215,14 +226,18 @@ def record(
         settings = replace(wanted, layers=study.layers, steps=study.steps)
         if settings in done:
             continue
-        for course in run(study, settings, tokenizer, train, dev, device):
+        for course in run(
+            study, settings, tokenizer, train, dev, device, about["held_out"]
+        ):
             done[settings] = course
             write_whole(out, recorded.to_json(about, [*done.values()]).encode())
             yield course
 
 
-def _processor() -> str:
-    """Name this machine's processor."""
+def _processor(device: torch.device) -> str:
+    """Name the GPU, or this machine's processor."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

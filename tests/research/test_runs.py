@@ -12,6 +12,7 @@ from tests.fixtures import PAIRS
 from xformer.explain import recorded as courses
 from xformer.pieces import EOS
 from xformer.results import UserError
+from xformer.training.options import LARGEST_SEED
 from xformer.training.tasks import guess
 
 TOY = StudyRuns(
@@ -78,8 +79,47 @@ def test_every_run_is_recorded_and_a_run_that_was_cut_off_is_made_again(
         "those of another seed stand beside them"
     )
     assert [one.settings.seed for one in courses.read(out).courses] == [0, 0, 0, 1]
-    with pytest.raises(UserError, match="made with other options"):
-        next(runs.record(replace(TOY, steps=5), PAIRS, PAIRS, out, CPU))
+    for other, device, said in (
+        (replace(TOY, steps=5), CPU, r"other options \(steps 4, not 5\)"),
+        (TOY, torch.device("cuda"), r"other options \(device cpu, not cuda\)"),
+    ):
+        with pytest.raises(UserError, match=said):
+            next(runs.record(other, PAIRS, PAIRS, out, device))
+
+
+@pytest.mark.slow
+def test_a_seed_is_added_to_a_file_that_does_not_say_all(tmp_path, monkeypatch):
+    out = tmp_path / "runs.json"
+    monkeypatch.setattr(
+        runs, "of_seed", lambda seed, only: [replace(courses.WHOLE, seed=seed)]
+    )
+    one_seed = replace(TOY, scored=1)
+
+    def told(seed):
+        *_, last = runs.record(replace(one_seed, seed=seed), PAIRS, PAIRS, out, CPU)
+        return last.held_out
+
+    unsmoothed = told(0)
+    kept = courses.read(out)
+    about = {key: kept.about[key] for key in kept.about if key not in runs.THEN}
+    out.write_text(courses.to_json({**about, "machine": "Z80"}, []))
+    smoothed = told(0)
+    told(1)
+    kept = courses.read(out)
+    assert smoothed != unsmoothed and kept.about == {
+        **about,
+        **runs.THEN,
+        "machine": f"Z80, {about['machine']}",
+    }
+    assert [one.settings.seed for one in kept.courses] == [0, 1]
+
+
+def test_no_seed_passes_the_largest():
+    StudyRuns(seed=LARGEST_SEED - 1, seeds=2)
+    with pytest.raises(
+        ValueError, match=f"with --seeds 3 .* at most {LARGEST_SEED - 2}"
+    ):
+        StudyRuns(seed=LARGEST_SEED - 1, seeds=3)
 
 
 def test_one_question_is_asked_of_every_seed_in_turn():

@@ -614,7 +614,9 @@ def recorded_lengths(
     language: Language = ENGLISH,
 ) -> str:
     """Tabulate the BLEU of runs at their end by the length of the sentences, a row for
-    those that differ only in their seed; HTML. Empty where it was not recorded."""
+    those that differ only in their seed; HTML. Empty where one lacks it."""
+    if not all(one.by_length for runs in found.values() for one in runs):
+        return ""
     say = language.say
     rows = [
         (
@@ -624,8 +626,6 @@ def recorded_lengths(
         )
         for runs in found.values()
     ]
-    if not all(lengths for _, _, lengths in rows):
-        return ""
     short, middle = LENGTHS
     columns = [
         say("recorded_short", most=short),
