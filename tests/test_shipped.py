@@ -22,7 +22,7 @@ from xformer.results.reviews import BEGINNINGS, GENERATIVE
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH
-from xformer.training.data.corpora import key
+from xformer.training.data.corpora import key, read_pairs
 from xformer.ui.tabs import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +37,16 @@ WRITTEN = ROOT / "xformer" / "training" / "data" / "written.tsv.xz"
 def test_it_is_small_enough_to_ship_and_its_card_is_true(folder, capsys):
     assert all(path.stat().st_size < 40_000_000 for path in folder.iterdir())
     assert main(["checkpoint", "verify", str(folder)]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["en-es", "es-en"])
+def test_what_it_learned_from_is_counted_by_length_and_by_file(name):
+    metrics = json.loads(FOLDER.with_name(name).joinpath("metrics.json").read_bytes())
+    found = metrics["lengths"]
+    files = dict(found["trained_on"])
+    assert sum(one["training"] for one in found["buckets"]) == sum(files.values())
+    assert len(read_pairs(WRITTEN.with_name("words.tsv.xz"))) == files["words.tsv.xz"]
+    assert {"train.tsv.xz", "extra.tsv.xz", "extra2.tsv.xz", WRITTEN.name} <= {*files}
 
 
 def test_the_translation_model_is_small(shipped):
