@@ -853,6 +853,10 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
             {"referring": {"pronouns": 3, "said": 2, "right": None}},
             "referring.right is 'None' in place of a count of at least 0",
         ),
+        (
+            {"referring": {"pronouns": 3, "said": 1, "right": 2}},
+            "pronouns, said, right, none larger than the one before",
+        ),
     ],
 )
 def test_metrics_of_another_form_are_one_sentence_that_names_the_file(

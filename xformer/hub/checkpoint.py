@@ -69,7 +69,7 @@ SHARE = re.compile(
     r"alignment\.sides|calibration\.(error|error_before|bins\.(confidence|accuracy))|"
     r"poolings\.(imdb|sst2)|scores\.accuracy"
 )
-# how often a noun that is named is the one that is meant
+# how often a noun that is named is the one that is meant; each counts among the one before
 REFERRING = ("pronouns", "said", "right")
 TAUGHT = "taught_heads"  # of the encoder, [layer, head] from 1 (`research.continued`)
 LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
@@ -558,6 +558,16 @@ def _are_heads(value: Any) -> bool:
     )
 
 
+def _are_shares(value: Any) -> bool:
+    """Whether a record has REFERRING, in falling order where all are numbers."""
+    if not isinstance(value, dict) or not {*REFERRING} <= {*value}:
+        return False
+    counts = [value[name] for name in REFERRING]
+    return not all(isinstance(one, (int, float)) for one in counts) or (
+        counts == sorted(counts, reverse=True)
+    )
+
+
 def _fault(metrics: dict[str, Any]) -> str:
     """Name a value of metrics.json that no picture could show, or of another form than
     the page shows; "" if there is none."""
@@ -581,8 +591,8 @@ def _fault(metrics: dict[str, Any]) -> str:
             ),
             (
                 re.compile("referring"),
-                f"a record of {', '.join(REFERRING)}",
-                isinstance(value, dict) and {*REFERRING} <= {*value},
+                f"a record of {', '.join(REFERRING)}, none larger than the one before",
+                _are_shares(value),
             ),
             (re.compile(TAUGHT), "pairs of a layer and a head", _are_heads(value)),
             (COUNT, "a count of at least 0", number and value >= 0),

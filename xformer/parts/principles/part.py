@@ -210,10 +210,10 @@ def _walk(part: Layout, pictures: Pictures) -> None:
             render=False,
         )
         # on a phone what follows is folded, by principles.css
-        name = language.html("first_title_switches")
         gr.HTML(
-            f"<h3>{name}</h3>"
-            f'<details class="more switches"><summary>{name}</summary></details>'
+            f"<h3>{language.html('first_title_switches')}</h3>"
+            '<details class="more switches"><summary>'
+            f"{language.html('first_switches')}</summary></details>"
         )
         part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
         part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")
