@@ -284,6 +284,31 @@ def test_an_action_that_fails_clears_what_it_says_and_needs_what_it_says(declare
     assert draw()["sum"] == 18, "what was cleared is drawn again"
 
 
+def test_of_a_list_only_what_is_new_is_asked_until_something_else_changes(declared):
+    asked = []
+
+    def squares(numbers, colour):
+        asked.append(numbers)
+        return {one: f"{one * one} {colour}" for one in numbers}
+
+    def declare(pictures, controls):
+        pictures.fact("numbers", lambda number: [number, number - 1, number])
+        pictures.fact("squares", squares, each="numbers")
+        pictures.add(
+            "told",
+            gr.HTML(),
+            lambda numbers, squares: ", ".join(squares[one] for one in numbers),
+        )
+
+    _, draw, _ = declared(declare)
+    assert draw()["told"] == "9 red, 4 red, 9 red" and asked.pop() == [3, 2]
+    assert draw(number=4)["told"] == "16 red, 9 red, 16 red" and asked.pop() == [4]
+    draw(number=3)
+    assert not asked
+    assert draw(number=3, colour="blue")["told"].startswith("9 blue")
+    assert asked == [[3, 2]]
+
+
 def test_controls_follow_others_before_anything_is_drawn(declared):
     def follow(number, colour, before):
         if number == 0:

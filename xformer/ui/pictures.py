@@ -107,6 +107,7 @@ class Pictures:
             "lock": page.lock,
         }
         self.facts: dict[str, Function] = {}
+        self.each: dict[str, str] = {}  # by facts, see `fact`
         self.pictures: dict[str, Picture] = {}
         self.following: Function = lambda: {}
         self.followed: tuple[str, ...] = ()  # keys of controls
@@ -132,12 +133,17 @@ class Pictures:
             part.collapse(lambda: False, None, flag, **QUIET)
         self.flags[name] = self.input(name, self.opening[part])
 
-    def fact(self, name: str, make: Function) -> None:
+    def fact(self, name: str, make: Function, each: str = "") -> None:
         """Declare what is made once an input. make: may take `before`, the inputs it
         was made from last and, under `name`, what came out; empty the first time; and
-        `progress`, which is told (done, of)."""
+        `progress`, which is told (done, of).
+
+        each: a list that `make` takes, and answers with a dictionary of its things. It
+        is given only new ones, while all else that it takes stays the same.
+        """
         self._name(name)
         self.facts[name] = make
+        self.each[name] = each
 
     def add(
         self,
@@ -472,16 +478,26 @@ class _Now:
             return self.values[name]
         if name not in self.known:
             try:
-                make = self.pictures.facts[name]
-                last = self.made.get(name)
-                inputs = self.inputs(make)
-                if last is None or not _same(last.inputs, inputs):
-                    last = self.made[name] = Made(inputs, self.call(make, name, inputs))
+                self.known[name] = self.fact(name)
             except UserError as error:
                 self.failed[name] = error
                 raise
-            self.known[name] = last.value
         return self.known[name]
+
+    def fact(self, name: str) -> Any:
+        """The value of a fact as it was made last, or made of what is new."""
+        make = self.pictures.facts[name]
+        each = self.pictures.each[name]
+        inputs = self.inputs(make)
+        things = inputs.pop(each, ())
+        last = self.made.get(name)
+        if last is None or not _same(last.inputs, inputs):
+            last = Made(inputs, {} if each else self.call(make, name, inputs))
+        if new := [one for one in dict.fromkeys(things) if one not in last.value]:
+            found = self.call(make, name, {**inputs, each: new})
+            last = Made(inputs, {**last.value, **found})
+        self.made[name] = last
+        return last.value
 
     def inputs(self, function: Function) -> dict[str, Any]:
         """What a function is to be given, for comparison: of a service, which model it

@@ -9,7 +9,6 @@ from typing import Any
 from xformer.figures.labels import shown, times
 from xformer.pieces import distance, words
 from xformer.results import BeamTree, Energies, Energy, ModelInfo
-from xformer.results.questions import Target
 from xformer.strings import ENGLISH, Language
 
 PIECES = 1_200  # of all spoiled targets together, at most
@@ -50,12 +49,6 @@ class Measured:
     energies: Energies
     beam: int  # how many are the beam's, in its order: z = 1, 2, …
     yours: bool
-    asked: tuple[Target, ...] = ()  # as they were asked for, in the order of energies
-
-    @property
-    def by_target(self) -> dict[Target, Energy]:
-        """What was measured, by what was asked for."""
-        return dict(zip(self.asked, self.energies.targets, strict=True))
 
     def kind(self, item: int) -> str:
         """Whose a target is: "beam", "yours", "spoiled"."""

@@ -15,6 +15,7 @@ from xformer.parts.energy.draw import Measured
 from xformer.pieces import EOS
 from xformer.results import (
     BeamTree,
+    Energies,
     GiveBack,
     GivenBack,
     GrowTree,
@@ -61,7 +62,9 @@ def build(part: Layout) -> None:
     problem = part.status()
     pictures.follow(follow, "energy_item")
     pictures.fact("grown", grow)
-    pictures.fact("measured", measure)
+    pictures.fact("targets", targets_of)
+    pictures.fact("energies", measure, each="targets")
+    pictures.fact("measured", gather)
     with gr.Row(elem_classes="controls"):
         yours = part.control(
             "energy_own",
@@ -217,48 +220,41 @@ def grow(
     return service.ask(GrowTree.wider(translation, beam, n_best=beam, temperature=0.0))
 
 
-def measure(
-    service: TranslationService,
-    grown: BeamTree,
-    energy_own: str,
-    before: dict[str, Any] | None = None,
-) -> Measured:
-    """Measure what the beam found, what the visitor typed, and spoiled ones; not again
-    those of the same sentence that the same model measured before, as most are that a
-    wider beam finds."""
+def targets_of(grown: BeamTree, energy_own: str) -> list[Target]:
+    """What the beam found, what the visitor typed, and spoiled translations."""
     best = grown.translation.best
-    found = [tuple(one.tokens) for one in grown.translation.n_best]
     own = energy_own.strip()
     kept = [i for i, token in enumerate(best.tokens) if token != EOS]
     spoiled = figures.spoil(
         [best.tokens[i] for i in kept], [best.pieces[i] for i in kept]
     )
-    targets: list[Target] = [*found, *([own] if own else []), *spoiled]
-    last: Measured | None = None
-    if (
-        before
-        and before["service"] == service.info
-        and _is_same_source(before["grown"], grown)
-    ):
-        last = before["measured"]
-    known = {} if last is None else last.by_target
-    lacking = [one for one in dict.fromkeys(targets) if one not in known]
-    if lacking or last is None:
-        energies = service.ask(MeasureEnergies(grown.translation, lacking))
-        known = {**known, **dict(zip(lacking, energies.targets, strict=True))}
-    else:
-        energies = last.energies
+    found = [tuple(one.tokens) for one in grown.translation.n_best]
+    return [*found, *([own] if own else []), *spoiled]
+
+
+def measure(
+    service: TranslationService, translation: Translation, targets: list[Target]
+) -> dict[Target, Energies]:
+    """Measure targets, each as if it were asked for alone."""
+    found = service.ask(MeasureEnergies(translation, targets))
+    return {
+        target: replace(found, targets=(one,))
+        for target, one in zip(targets, found.targets, strict=True)
+    }
+
+
+def gather(
+    grown: BeamTree,
+    energy_own: str,
+    targets: list[Target],
+    energies: dict[Target, Energies],
+) -> Measured:
+    """What was measured of the targets, in one record."""
+    found = [energies[one] for one in targets]
     return Measured(
-        replace(energies, targets=tuple(known[one] for one in targets)),
-        len(found),
-        bool(own),
-        tuple(targets),
-    )
-
-
-def _is_same_source(one: BeamTree, other: BeamTree) -> bool:
-    return tuple(one.translation.source_tokens) == tuple(
-        other.translation.source_tokens
+        replace(found[0], targets=tuple(one.targets[0] for one in found)),
+        len(grown.translation.n_best),
+        bool(energy_own.strip()),
     )
 
 

@@ -6,7 +6,6 @@ import html
 import json
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,9 +41,15 @@ def grown(running):
     return running.ask(GrowTree(SENTENCE, Options(beam=3, n_best=3)))
 
 
+def measure(service, grown, own):
+    targets = part.targets_of(grown, own)
+    energies = part.measure(service, grown.translation, targets)
+    return part.gather(grown, own, targets, energies)
+
+
 @pytest.fixture(scope="module")
 def measured(running, grown):
-    return part.measure(running, grown, OWN)
+    return measure(running, grown, OWN)
 
 
 def by_hand(service, source, tokens):
@@ -90,34 +95,16 @@ def test_a_hypothesis_costs_what_the_search_says(running, grown, measured):
             assert energy.text == one.text
 
 
-def test_only_what_this_model_has_not_measured_is_measured(
-    running, grown, measured, monkeypatch
+def test_a_target_that_is_asked_for_later_is_measured_as_among_all(
+    running, grown, measured
 ):
-    asked = list[int]()
-    ask = running.ask
-    monkeypatch.setattr(
-        running,
-        "ask",
-        lambda question: asked.append(len(question.targets)) or ask(question),
-    )
-    before = {
-        "service": running.info,
-        "grown": grown,
-        "measured": measured,
-        "energy_own": OWN,
-    }
-    again = part.measure(running, grown, OWN, before)
-    assert again == measured and not asked
-    other = part.measure(running, grown, "Hola", before)
-    assert asked == [1] and other.energies.targets[measured.beam].pieces != (
-        measured.energies.targets[measured.beam].pieces
-    )
-    kept = [*other.energies.targets]
-    kept[measured.beam] = measured.energies.targets[measured.beam]
-    assert tuple(kept) == measured.energies.targets
-    of_another = {**before, "service": replace(running.info, identity="another")}
-    assert part.measure(running, grown, OWN, of_another) == measured
-    assert asked == [1, len(measured.by_target)]
+    targets = part.targets_of(grown, OWN)
+    few = [OWN, targets[-1]]
+    energies = part.measure(running, grown.translation, few)
+    assert [*energies] == few
+    for target, of_all in ((OWN, measured.beam), (targets[-1], -1)):
+        (one,) = energies[target].targets
+        assert one.total == pytest.approx(measured.energies.targets[of_all].total)
 
 
 def test_the_states_of_the_figure_are_those_of_a_trace(running, grown, measured):
@@ -212,7 +199,7 @@ def test_each_box_has_the_numbers_of_the_chosen_translation(running, grown, meas
 def test_a_recurrent_decoder_has_no_states_in_the_figure(models):
     with models.lease("gru") as service:
         grown = service.ask(GrowTree(SENTENCE, Options(beam=2, n_best=2)))
-        found = part.measure(service, grown, "")
+        found = measure(service, grown, "")
         shown_ = figures.payload(grown, found, service.info, -1)
     assert len(shown_["items"][0]["boxes"]["predictor"]) == 2
     assert {item["kind"] for item in shown_["items"]} == {"beam", "spoiled"}
