@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from xformer.explain import recorded as courses
+from xformer.figures.training import recorded_lengths
 from xformer.parts.recorded import draw
 from xformer.parts.recorded import part as recorded
 from xformer.results import TrainingCourse, decimal
@@ -54,6 +55,15 @@ def recorded_study(tmp_path, monkeypatch):
         courses.to_json({"pairs": 9, "words": 5, "machine": "<b>"}, runs)
     )
     return Study()
+
+
+def test_lengths_are_tabulated_where_every_run_has_them():
+    run = run_of(courses.WHOLE, [6, 5])
+    lengths = dataclasses.replace(run, by_length=(3.0, 2.0, 1.0))
+    for runs, told in (([lengths, lengths], True), ([lengths, run], False)):
+        html = recorded_lengths({courses.WHOLE: runs}, "rate", None)
+        assert ("<table" in html) is told
+        assert bool(html) is told
 
 
 def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
