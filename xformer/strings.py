@@ -71,6 +71,10 @@ class Language:
         }
         return self.texts[key].format(**{**values, **whole})
 
+    def unfilled(self, keys: Iterable[str]) -> dict[str, str]:
+        """The texts of keys, for a script that fills in their {values}."""
+        return {key: self.texts[key] for key in keys}
+
     def number(self, value: float, digits: int = 0) -> str:
         """Write a number with separators of thousands. digits: after the point."""
         return f"{value:,.{digits}f}".replace(",", self.thousands)

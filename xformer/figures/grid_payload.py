@@ -1,6 +1,5 @@
 """The payload of assets/head_grid.js: small maps of all heads of a stack."""
 
-import base64
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +10,7 @@ from xformer.figures.attention import SIDES, Choice, heads_of, named_by
 from xformer.figures.labels import place
 from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
+from xformer.figures.packed import packed
 from xformer.results import Head
 from xformer.strings import ENGLISH, Language
 
@@ -37,7 +37,7 @@ def payload(
         and named_by(choice, given, [one]) == READINGS[0]
     ]
     return {
-        "data": base64.b64encode(levels.tobytes()).decode("ascii"),
+        "data": packed(levels),
         "stack": choice.stack,
         "moved": moved,
         "sides": [LETTERS[side] for side in SIDES[choice.stack]],

@@ -1,16 +1,14 @@
 """The payload of assets/head_view.js: one attention picture with the two sentences
 beside it, as heatmap or arcs."""
 
-import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-import numpy as np
-
 from xformer.figures.attention import SIDES, Choice, Picture, picture
 from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
+from xformer.figures.packed import packed
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -48,11 +46,11 @@ def payload(
     same sentence, and `key` differs for pictures that look different: it begins with
     the title, which alone names the head.
     """
-    values = np.ascontiguousarray(picture.values, dtype="<f4")
+    values = picture.values.astype("<f4")
     look = astuple(replace(choice, layer=1, head=1))
     key = (picture.title, *values.shape, *look)
     return {
-        "data": base64.b64encode(values.tobytes()).decode("ascii"),
+        "data": packed(values),
         "queries": picture.queries,
         "keys": picture.keys,
         "line": picture.line,
@@ -70,7 +68,7 @@ def payload(
         "same": choice.stack != "cross",
         "checkpoint": checkpoint,
         "chips": dict(chips or {}),
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
         "key": " ".join(map(str, key)),
     }
 

@@ -1,7 +1,6 @@
 """The payload of assets/heads.js: the maps of all heads of a stack, in the units of the
 picture, so that the page draws another head without asking."""
 
-import base64
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from xformer.explain.alignment import READINGS
 from xformer.figures.attention import Choice, Picture, named_by, picture, units
+from xformer.figures.packed import packed
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -81,7 +81,7 @@ def _reading(
     levels = np.round(np.clip(values, 0, 1) * MOST).astype("<u2")
     return {
         "heads": [f"{head.layer}.{head.head}" for head in alike],
-        "data": base64.b64encode(levels.tobytes()).decode("ascii"),
+        "data": packed(levels),
         **{
             key: getattr(labels, key)
             for key in (

@@ -60,15 +60,11 @@ def strips(
     numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
     # A few dimensions of the state are ten times as large as the others, which would
     # become invisible.
-    count = numbers.shape[1]
     reach = float(np.quantile(np.abs(numbers), 0.98)) or 1.0
-    title = say(
-        "rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count
-    )
     return heatmap.strips(
         numbers,
         [*names, say("rest_state")],
-        title=title,
+        title=_title(stream, layer, piece, language),
         height=20,
         language=language,
         scale=Scale(say("first_bar_number"), reach, signed=True),
@@ -112,20 +108,23 @@ def sums(
             "cosine",
         )
     ]
-    title = say(
-        "rest_strips",
-        piece=shown(stream.pieces[piece]),
-        layer=layer,
-        d_model=stream.sublayers[0].state.shape[1],
-    )
     return fill(
         "stream.sums",
         language,
-        title=title,
+        title=_title(stream, layer, piece, language),
         columns=columns,
         rows=rows,
         norm=stream.norm,
         pair=pair,
+    )
+
+
+def _title(stream: Stream, layer: int, piece: int, language: Language) -> str:
+    return language.say(
+        "rest_strips",
+        piece=shown(stream.pieces[piece]),
+        layer=layer,
+        d_model=stream.output.shape[1],
     )
 
 

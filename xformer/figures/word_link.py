@@ -56,12 +56,17 @@ def pieces_of(trace: Trace, side: str) -> tuple[str, ...]:
     return trace.source if side == "source" else trace.target
 
 
+def number_of(trace: Trace, word: Word) -> int | None:
+    """Which word of its sentence a position lies in, from 0; None if it is beyond."""
+    groups = enumerate(words(pieces_of(trace, word[0])))
+    return next((i for i, group in groups if word[1] in group), None)
+
+
 def group_of(trace: Trace, word: Word) -> list[int]:
     """The positions of all pieces of the word at a position; none if that is beyond the
     sentence."""
-    return next(
-        (group for group in words(pieces_of(trace, word[0])) if word[1] in group), []
-    )
+    at = number_of(trace, word)
+    return [] if at is None else words(pieces_of(trace, word[0]))[at]
 
 
 def text_of(trace: Trace, word: Word) -> str:
@@ -85,9 +90,7 @@ def moved(word: Word, old: Trace, new: Trace) -> Word | None:
     """Find a word in another pass, by aligning its sentences with the old ones; None if
     it is gone."""
     old_pieces, new_pieces = (pieces_of(trace, word[0]) for trace in (old, new))
-    at = next(
-        (i for i, group in enumerate(words(old_pieces)) if word[1] in group), None
-    )
+    at = number_of(old, word)
     there = next(
         (
             one.second
@@ -103,9 +106,7 @@ def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     """Write the source with another word, or none, in place of one of its words; None
     if that word is not found."""
     texts = [spelled(text).replace(WORD_START, "") for text in joined(trace.source)]
-    at = next(
-        (i for i, group in enumerate(words(trace.source)) if word[1] in group), None
-    )
+    at = number_of(trace, word)
     if at is None or not texts[at]:
         return None
     # An apostrophe between letters belongs to the word: "it" does not stand in "it's".

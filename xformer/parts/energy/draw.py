@@ -152,7 +152,7 @@ def payload(
         "chosen": chosen if 0 <= chosen < len(found.targets) else measured.least,
         "search": falling(tree),
         "told": told(tree, measured, language),
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }
 
 

@@ -104,5 +104,5 @@ def payload(
             name: np.round(one, 4).tolist() for name, one in found.matrices.items()
         },
         "told": f"{told} {of_model}",
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }

@@ -1,7 +1,6 @@
 """Show how a translator forms: a sentence's translations during training, and the
 alignment error of its heads."""
 
-import base64
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import plotly.graph_objects as go
 
 from xformer.figures.labels import place, shown_all
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
+from xformer.figures.packed import packed
 from xformer.figures.templates import fill
 from xformer.parts.forming.errors import better_reading, error_course
 from xformer.results import Course, Film, Head, Moment, Moments, decimal
@@ -39,7 +39,7 @@ def film(
             "step": moment.step,
             "done": moment.done,
             "text": text,
-            "map": base64.b64encode(level.tobytes()).decode(),
+            "map": packed(level),
             "loss": round(loss, 4),
             "error": round(error, 4),
         }
@@ -66,10 +66,7 @@ def film(
             pieces=film.moments[-1].seen,
             minutes=round(film.moments[-1].seconds / 60),
         ),
-        "texts": {
-            key: language.texts[key]
-            for key in (*(f"film_{name}" for name in OWN), *BUTTONS)
-        },
+        "texts": language.unfilled((*(f"film_{name}" for name in OWN), *BUTTONS)),
     }
 
 

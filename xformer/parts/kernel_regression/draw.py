@@ -38,7 +38,7 @@ def payload(
         "curve": (kernels.weights(places, x, bandwidth) @ y).round(4).tolist(),
         "title": language.say("kernel_curve", bandwidth=named(bandwidth, language)),
         "label": language.say("kernel_hint"),
-        "texts": {key: language.texts[key] for key in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }
 
 

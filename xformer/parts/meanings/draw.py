@@ -1,13 +1,13 @@
 """The payload of meanings.js: a map of words by their states, and what another order of
 them changes."""
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from xformer.figures.labels import percent
+from xformer.figures.packed import packed
 from xformer.results import MapMeanings, MeaningMap
 from xformer.strings import ENGLISH, Language
 
@@ -42,7 +42,7 @@ def payload(
             for number, units in enumerate(found.sentences)
         ],
         "own": found.own,
-        "plane": base64.b64encode(levels.tobytes()).decode(),
+        "plane": packed(levels),
         "least": least.tolist(),
         "step": reach / LEVELS,
         "alike": found.alike.round(3).tolist(),

@@ -104,7 +104,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
         "nodes": json.dumps(nodes),
         "chosen": node,
         "pair": [tree.translation.source, tree.translation.best.text],
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }
 
 

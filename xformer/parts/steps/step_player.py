@@ -77,5 +77,5 @@ def payload(
         "step": min(max(1, step), len(steps)),
         "masked": masked,
         "because": language.say(f"play_because_{chosen_by}"),
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }

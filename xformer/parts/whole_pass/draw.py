@@ -1,7 +1,6 @@
 """The payload of whole_pass.js: a whole pass in one picture, from the sentence to the
 next word; and the numbers of one layer of it."""
 
-import base64
 import math
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from xformer.figures import stream as stream_figures
 from xformer.figures.labels import sentence, shown, shown_all
+from xformer.figures.packed import packed
 from xformer.figures.templates import fill
 from xformer.results import STACKS, Embedded, Forced, Head, Stream, Trace
 from xformer.strings import ENGLISH, Language
@@ -65,11 +65,7 @@ def _strip(states: np.ndarray) -> dict[str, Any]:
     means = cells(states)
     reach = float(np.quantile(np.abs(means), 0.98)) or 1.0
     levels = np.round(np.clip(means / reach, -1, 1) * 127).astype(np.int8)
-    return {"data": _base64(levels), "cells": means.shape[1], "reach": reach}
-
-
-def _base64(numbers: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode("ascii")
+    return {"data": packed(levels), "cells": means.shape[1], "reach": reach}
 
 
 def payload(
@@ -92,7 +88,7 @@ def payload(
     heads = dict[str, Any]()
     for stack in STACKS:
         chosen, of_rows = flows(trace.of(stack).probabilities, how)
-        attention[stack] = _base64(
+        attention[stack] = packed(
             np.round(np.clip(chosen, 0, 1) * 65_535).astype("<u2")
         )
         heads[stack] = None if of_rows is None else of_rows.tolist()
@@ -143,7 +139,7 @@ def payload(
             "output": _strip(passed["decoder"].output),
         },
         "opens": OPENS,
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }
 
 

@@ -60,7 +60,7 @@ def payload(
     names = {"piece": shown(piece), "rival": shown(rival)}
     difference = forced.log_probs[step - 1] - dict(forced.alternatives[step - 1])[rival]
     whole = sum(value for _, value in parts)
-    texts = {name: language.texts[name] for name in TEXTS}
+    texts = language.unfilled(TEXTS)
     # parts are of the weights as they are kept, and int8 rounds them
     if abs(whole - difference) >= SEEN:
         texts["why_parts_note"] = say(

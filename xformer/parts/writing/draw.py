@@ -66,7 +66,7 @@ def payload(
         "chances": [round(chance, 6) for chance in text.chances],
         "choices": text.choices,
         "most_bits": MOST_BITS,
-        "texts": {name: language.texts[name] for name in TEXTS},
+        "texts": language.unfilled(TEXTS),
     }
 
 
