@@ -27,9 +27,7 @@ def course(loss, norm=None, scores=(), **more):
     )
 
 
-SEEDS = {False: [0, 1, 2], True: [0, 1]}  # True: of those in a file of their own
-# taken away with one seed
-ONCE = ("residual", "feed_forward", "mask", "scaling", "before", "smoothing")
+SEEDS = [0, 1, 2]
 FALLING = [3.5 - 0.1 * i for i in range(30)]
 
 
@@ -93,12 +91,8 @@ def test_every_question_has_all_its_runs_with_the_same_seeds(kept):
     for question, wanted in courses.QUESTIONS.items():
         found = courses.kinds(apart if question in APART else kept, question)
         assert tuple(found) == wanted
-        for kind, runs in found.items():
-            seeds = [one.settings.seed for one in runs]
-            if question in APART and kind.without in ONCE:
-                assert seeds == [0]
-            else:
-                assert seeds == SEEDS[question in APART]
+        for runs in found.values():
+            assert [one.settings.seed for one in runs] == SEEDS
 
 
 def test_a_part_taken_away_was_recorded_at_all_lengths():
