@@ -10,6 +10,7 @@ from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH
 from xformer.ui import lessons, page
+from xformer.ui.server.gradio_private import laid_out_once
 
 
 def run(coroutine):
@@ -20,13 +21,13 @@ def run(coroutine):
 
 
 def laid_out(models, reviews=None, language=ENGLISH, **more):
-    """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`. models: a
-    pool, or one service."""
+    """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`, without a
+    server. models: a pool, or one service."""
     pool = models if hasattr(models, "lease") else Models(models)
 
     # where no event loop is running, Gradio makes some that it never closes
     async def make():
-        with gr.Blocks(analytics_enabled=False) as demo:
+        with laid_out_once(), gr.Blocks(analytics_enabled=False) as demo:
             made = page.build(demo, pool, Study(), reviews, language, **more)
         made.demo = demo
         return made

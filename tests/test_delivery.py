@@ -267,7 +267,7 @@ def test_a_sheet_comes_into_sight_by_the_page_and_tells_its_values_before(nested
 def test_the_page_holds_few_of_its_components_and_listeners_before_a_tab_is_opened(
     running,
 ):
-    page = laid_out(running).demo.config
+    page = laid_out(running).demo.get_config_file()
     start, rests = split(page)
     assert list(rests) == list(TABS)[1:]
     assert len(start["components"]) < len(page["components"]) / 7
