@@ -73,10 +73,12 @@ TABS: Mapping[str, Tab] = {
 
 
 def sheets() -> dict[str, tuple[str, ...]]:
-    """List the sheets of each tab by their ids, the tab's own first."""
-    own = [name for name, tab in TABS.items() if not tab.of]
+    """List the sheets of each tab by their ids, the tab's own first. Without parts a tab
+    is none, and its sheets are tabs."""
+    there = {name: tab for name, tab in TABS.items() if tab.parts}
+    own = [name for name, tab in there.items() if tab.of not in there]
     return {
-        name: (name, *(one for one, tab in TABS.items() if tab.of == name))
+        name: (name, *(one for one, tab in there.items() if tab.of == name))
         for name in own
     }
 

@@ -37,7 +37,7 @@ from xformer.ui.controls import (
 )
 from xformer.ui.handlers import LATEST, QUIET, Ask, refused
 from xformer.ui.parts import tabs as tabs_of
-from xformer.ui.places import overview
+from xformer.ui.places import overview, title
 from xformer.ui.server import api, gradio_private, sessions, sharing
 from xformer.ui.server.delivery import Delivery
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
@@ -398,9 +398,7 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     own_fields: list[str] = []
     with page.tabs:
         for tab, of_tab in sheets.items():
-            text = (
-                f"tab_{tab}" if f"tab_{tab}" in page.language.texts else f"sheet_{tab}"
-            )
+            text = title(tab, page.language)
             name = page.language.say(text)
             with gr.Tab(name, id=tab) as one:
                 gr.HTML(
@@ -542,15 +540,10 @@ def _write(page: Page, *move: gr.Textbox) -> Listener:
 
 def _translate(page: Page, frame: Mapping[str, Any]) -> None:
     """Translate what is typed or chosen, and do with it what the tabs do."""
-    first, *others = page.on_sentence
-    _then(
-        gr.on(
-            [frame["button"].click, page.sentence.submit],
-            **first,
-            trigger_mode="always_last",
-        ),
-        *others,
-    )
+    if page.on_sentence:
+        first, *others = page.on_sentence
+        asked = [frame["button"].click, page.sentence.submit]
+        _then(gr.on(asked, **first, trigger_mode="always_last"), *others)
     # in its turn
     _then(
         frame["sample"].click(

@@ -1,7 +1,7 @@
 """Tabs made of parts, as `xformer.parts.TABS` says: one that shows a part at a time, or
 one part that holds others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ from xformer.ui import frames
 from xformer.ui.components import WIRE, script
 from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
-from xformer.ui.places import question
+from xformer.ui.places import question, within
 from xformer.ui.tabs import Page, Tab, TabModule, seen
 
 # The module of a part, part.py in its folder, has an ID and `build(part: Layout)`,
@@ -27,16 +27,17 @@ from xformer.ui.tabs import Page, Tab, TabModule, seen
 # when the app starts.
 
 
-def tabs(table: Mapping[str, parts.Tab] = parts.TABS) -> list[TabModule]:
-    """Make the tabs of a table; those without parts are left out, and their sheets are
-    tabs."""
+def tabs() -> list[TabModule]:
+    """Make the tabs of the table, and their sheets."""
     made: list[TabModule] = []
-    for name, tab in table.items():
-        of = tab.of if tab.of and table[tab.of].parts else ""
-        if tab.parts and tab.choice:
-            made.append(Parts(name, tab, tab.modules(), of))
-        elif tab.parts:
-            made.append(Whole(name, tab.modules(), of))
+    for own, sheets in parts.sheets().items():
+        for name in sheets:
+            tab = parts.TABS[name]
+            of = "" if name == own else own
+            if tab.choice:
+                made.append(Parts(name, tab, tab.modules(), of))
+            else:
+                made.append(Whole(name, tab.modules(), of))
     return made
 
 
@@ -67,7 +68,7 @@ class Parts:
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
-        chosen = [one for one in self.parts if not hasattr(one, "WITHIN")]
+        chosen = [one for one in self.parts if not within(one, self.parts)]
         ids = [module.ID for module in chosen]
         tab = Layout(page, self.ID)
         here = [
@@ -122,6 +123,6 @@ class Parts:
         """By the key of a fold, the parts that stand in it as sections."""
         held = dict[str, list[Any]]()
         for module in self.parts:
-            if hasattr(module, "WITHIN"):
-                held.setdefault(module.WITHIN, []).append(module)
+            if key := within(module, self.parts):
+                held.setdefault(key, []).append(module)
         return held

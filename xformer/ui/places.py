@@ -7,7 +7,7 @@ into sight that the fragment of an address names, such as
 /?tab=attention&attention_part=principles#store.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -69,17 +69,15 @@ def held(key: str) -> list[Place]:
 @cache
 def _all() -> Mapping[str, tuple[Place, ...]]:
     return {
-        name: tuple(chain(*map(_of_sheet, of_tab)))
-        for name, of_tab in parts.sheets().items()
-        if parts.TABS[name].parts
+        tab: tuple(chain(*(_of_sheet(tab, name) for name in of_tab)))
+        for tab, of_tab in parts.sheets().items()
     }
 
 
-def _of_sheet(name: str) -> Iterator[Place]:
+def _of_sheet(tab: str, name: str) -> Iterator[Place]:
     """List the places of a sheet of a tab, with what opens that sheet: an address that
     names none opens the first."""
-    tab = parts.TABS[name].of
-    which = {parts.choice(tab): name} if tab else {}
+    which = {} if name == tab else {parts.choice(tab): name}
     for place in _inside(parts.TABS[name]):
         yield replace(place, address={**which, **place.address})
 
@@ -97,20 +95,32 @@ def _inside(tab: parts.Tab) -> Iterator[Place]:
         for fold in inside
     }
     for module, inside in zip(modules, folds, strict=True):
-        within = getattr(module, "WITHIN", "")
+        held_in = within(module, modules)
         if hasattr(module, "PLACES"):
             yield from module.PLACES
         elif tab.choice:
             name = tab.name.format(module.ID)
-            address = {tab.choice: holders.get(within, module.ID)}
-            yield Place(module.ID, name, address, folded=bool(within), within=within)
+            address = {tab.choice: holders.get(held_in, module.ID)}
+            yield Place(module.ID, name, address, bool(held_in), held_in)
         elif hasattr(module, "NAME"):
             is_folded = module is not modules[0]
-            yield Place(module.ID, module.NAME, folded=is_folded, within=within)
+            yield Place(module.ID, module.NAME, folded=is_folded, within=held_in)
         if not tab.choice:
             yield from inside
     if tab.choice:
         yield from chain(*folds)
+
+
+def within(module: Any, modules: Iterable[Any]) -> str:
+    """The key of the fold, or of the part, in which a part stands as a section; "" where
+    none of these modules lays that out."""
+    key: str = getattr(module, "WITHIN", "")
+    laid_out = {
+        one
+        for other in modules
+        for one in (other.ID, *(fold for fold, *_ in getattr(other, "FOLDS", ())))
+    }
+    return key if key in laid_out else ""
 
 
 def _folds(module: Any, address: Mapping[str, str]) -> list[Place]:
@@ -145,6 +155,11 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
     return f'<p class="{of}">{linked(language.html(key, **values), language, _linked.get(set()))}</p>'
 
 
+def title(tab: str, language: Language) -> str:
+    """Return the key of the text that names a tab, or a sheet whose tab is not there."""
+    return f"tab_{tab}" if f"tab_{tab}" in language.texts else f"sheet_{tab}"
+
+
 def overview(language: Language) -> gr.HTML:
     """Lay out the button that opens the overview of all parts, and the overview."""
     return canvas(
@@ -153,6 +168,7 @@ def overview(language: Language) -> gr.HTML:
             "places.overview",
             language,
             places=places(),
+            named={tab: title(tab, language) for tab in places()},
             lessons={
                 name: said(one.title, language) for name, one in lessons().items()
             },

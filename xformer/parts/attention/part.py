@@ -39,7 +39,7 @@ from xformer.ui.handlers import QUIET, SWIFT, SWIFT_LATEST, needs, number_of, te
 from xformer.ui.heads import STACK, TAB, head_of, layer_of, no_maps
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
-from xformer.ui.places import names, question
+from xformer.ui.places import names, question, within
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = TAB
@@ -105,7 +105,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     open_drawer = gr.Textbox("", **WIRE)
     parts = dict[str, Layout]()
     # by its ID, the part of the drawer in which a module stands: its own, or another's
-    holders = {module.ID: getattr(module, "WITHIN", module.ID) for module in inside}
+    holders = {module.ID: within(module, inside) or module.ID for module in inside}
 
     def lay(key: str, build: Callable[[Layout, Layout], None]) -> None:
         parts[key] = look.inner(opened=open_drawer)

@@ -690,6 +690,15 @@ def test_without_a_classifier_the_tab_says_what_to_do():
     )
 
 
+def test_nothing_is_tabled_that_nobody_measured(generations, reader):
+    assert reader.pooling_scores == []
+    page = laid_out(generations, reader)
+    assert not any(
+        getattr(block, "label", "") == ENGLISH.say("poolings_title")
+        for block in page.demo.blocks.values()
+    )
+
+
 def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
     scores = [
         PoolingScore(

@@ -17,7 +17,7 @@ from xformer.parts.reading.draw import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
 from xformer.ui import reviews
-from xformer.ui.components import figure, small_maps
+from xformer.ui.components import WIRE, figure, small_maps
 from xformer.ui.controls import OneOf, Switch, Whole
 from xformer.ui.handlers import LATEST, QUIET, SWIFT_LATEST, number_of, refused
 from xformer.ui.layout import Layout
@@ -117,8 +117,14 @@ def build(part: Layout) -> None:
     )
 
     def connect() -> None:
-        review = pictures.input("review", page.controls["review"].component)
-        pictures.input("field", page.review)
+        if page.review is None:  # no part asks for one
+            review = gr.Textbox("", **WIRE)
+            field = gr.Textbox(reviews.EXAMPLES[0], **WIRE)
+        else:
+            review = page.controls["review"].component
+            field = page.review
+        pictures.input("review", review)
+        pictures.input("field", field)
         part.opened.change(
             **pictures.listener(problem, run, outputs={**outputs, "review": review}),
             **LATEST,

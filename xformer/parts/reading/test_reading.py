@@ -404,12 +404,3 @@ def test_the_controls_are_in_the_address(running, reader, writer, small):
     )
     labels = [label for label, _ in made.controls["maps_of"].component.choices]
     assert labels == ["Classifier", "Language model", "Classifier: small"]
-
-
-def test_nothing_is_tabled_that_nobody_measured(running, reader):
-    assert reader.pooling_scores == []
-    page = laid_out(running, reader)
-    assert not any(
-        getattr(block, "label", "") == ENGLISH.say("poolings_title")
-        for block in page.demo.blocks.values()
-    )
