@@ -275,13 +275,15 @@ def test_the_last_step_of_an_answer_is_sent_again_when_it_ends():
         )
     )
     (listener,) = demo.fns.values()
-    sent = [
-        gradio_private._differences(
-            demo, listener, data, session_hash="a", run="b", final=final
-        )
-        for data, final in ((["said"], False), ([None], True))
-    ]
-    assert sent == [["said"], ["said"]]
+
+    def sent(differences):
+        return [
+            differences(demo, listener, data, session_hash="a", run="b", final=final)
+            for data, final in ((["said"], False), ([None], True))
+        ]
+
+    assert sent(gradio_private._differences) == [["said"], ["said"]]
+    assert sent(gr.Blocks.handle_streaming_diffs) == [["said"], [gr.skip()]]
 
 
 def test_a_small_answer_overtakes_a_large_one_of_the_same_listener():
