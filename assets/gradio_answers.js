@@ -89,23 +89,6 @@ function untold() {
   };
 }
 
-// The ids of components that tell something in this moment. A Dropdown tells "input" when it loses the focus, too: once
-// more when something was chosen with the mouse, alone when that was done by a key, and where nothing was. Only what
-// has changed, or is chosen anew by Enter, is told, once: the second answer to one choice undid what was typed
-// meanwhile, or compared half of it.
-const left = new Set(), chosen = new Set(), altered = new Set();
-let entered = false;
-document.addEventListener('keydown', ({key}) => {
-  entered = key === 'Enter';
-  setTimeout(() => entered = false);
-}, true);
-
-function forAMoment(ids, id) {
-  if (!ids) return;
-  ids.add(id);
-  setTimeout(() => ids.delete(id));
-}
-
 // Lets answers through as this page needs them. client: asks the server by `submit`; dispatch: what components tell
 // their events; dependencies: the listeners [{id, targets: [[id, event], …], outputs: [id, …],
 // js, backend_fn, api_name}, …]. -> what components tell their events from now on.
@@ -166,20 +149,10 @@ export function attend(client, dispatch, dependencies) {
     return answers;
   };
 
-  function tell(id, name, data) {
+  return (id, name, data) => {
     moment++;
     for (const one of byPerson(id, name, data)) changed.set(one, moment);
     noteEvent(id, name, data);
     dispatch(id, name, data);
-  }
-
-  return (id, name, data) => {
-    if (name === 'input' && left.has(id)) {
-      const anew = entered;
-      if (!chosen.has(id)) setTimeout(() => (anew || altered.has(id)) && tell(id, name, data));
-      return;
-    }
-    forAMoment({blur: left, input: chosen, change: altered}[name], id);
-    tell(id, name, data);
   };
 }

@@ -125,39 +125,6 @@ def test_a_tab_that_the_page_opens_itself_keeps_no_answer_away(bench):
     )
 
 
-@pytest.mark.parametrize(
-    ("events", "changes", "count"),
-    [
-        (["input", "blur", "input"], True, 1),
-        (["blur", "input"], True, 1),
-        (["blur", "input"], False, 0),
-        (["Enter", "blur", "input"], False, 1),
-    ],
-    ids=["a click", "a key", "only left", "the same anew"],
-)
-def test_a_list_tells_a_choice_once_and_none_as_it_loses_the_focus(
-    bench, events, changes, count
-):
-    told = bench.evaluate(
-        """async ([events, changes]) => {
-        for (const name of events)
-            if (name !== 'Enter') tell(12, name, null);
-            else document.body.dispatchEvent(new KeyboardEvent('keydown', {key: name, bubbles: true}));
-        if (changes) queueMicrotask(() => tell(12, 'change', null));
-        await new Promise(done => setTimeout(done, 20));
-        return told.map(([, name]) => name);
-    }""",
-        [events, changes],
-    )
-    assert told.count("input") == count and told.count("change") == changes
-
-
-def test_gradios_own_list_tells_an_input_as_it_loses_the_focus():
-    scripts = gradio_private.SCRIPTS.glob("Index-*.js")
-    telling = re.compile(r"\w+\.on_blur\?\.\(\),\w+\.on_input\?\.\(\)")
-    assert any(telling.search(one.read_text(encoding="utf-8")) for one in scripts)
-
-
 def test_a_text_that_is_pasted_stays_too(bench):
     """Gradio's Textbox tells only "change" then, as it does when the page sets the
     text."""

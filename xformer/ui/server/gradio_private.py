@@ -126,7 +126,9 @@ JOINED = "xformer.joined"
 # - in what writes texts, that all languages are looked for which the browser knows, ten
 #   milliseconds, where one is named;
 # - in a dropdown, the labels of choices: an error where fewer come while its list is
-#   open.
+#   open; and that it tells an input where something is chosen or typed, and not whenever
+#   it loses the focus, where a choice was asked for twice, and who only left it was
+#   answered (docs/upstream/dropdown.md).
 SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
 REPLACED = {
     "core": (
@@ -250,6 +252,15 @@ REPLACED = {
                 re.DOTALL,
             ),
             r"\1?.\2?.\3",
+        ),
+        (
+            re.compile(
+                r"(!==\w&&\(\w\(\w\)\.includes\(\w\(\w\)\)\?.{,80}?\):\(\w\(\w\(\w\)\),\w\(\w,null\)\))(\):"
+                r".{,160}?\.on_blur\?\.\(\)),(\w\.on_input\?\.\(\))(.{,1400}?`Enter`&&\(.{,120}?)(\w\.blur\(\))"
+                r"(.{,90}?)\5(.{,90}?)\5",
+                re.DOTALL,
+            ),
+            r"\1,\3\2\4\3,\5\6\3,\5\7\3,\5",
         ),
     ),
 }
@@ -795,7 +806,7 @@ def quick_scripts(scripts: str) -> dict[str, str]:
     - the listeners, of which one that waited runs alone;
     - the client, in which a step of an answer leaves the step before it as it was;
     - the status of a component, whose timer ends;
-    - texts, and the dropdown.
+    - texts, and the dropdown, which tells a choice once.
 
     scripts: the folder of those in assets/, seen from Gradio's.
 
