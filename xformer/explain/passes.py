@@ -352,17 +352,22 @@ def walk(
         )
     padded = [*pair.source, *[PAD] * padding]
     recorded = Recording(*(Record(calls=[]) for _ in STACKS))
-    log_probs(model, [padded], pair, recorded)
+    use_threads(1)
+    memory, memory_mask = model.encode(pad([padded], model.device), recorded)
+    if stack != "encoder_self":
+        # as `model.decode`, without the logits, which nobody is shown
+        model.decoder(
+            model.embedding(torch.tensor([pair.given], device=memory.device)),
+            future_mask(len(pair.given), memory.device),
+            model.decoder.memories(memory, memory_mask),
+            trace=recorded,
+        )
     layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
     attention: Attention = getattr(
         layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention"
     )
     x, q, k, v, mask, output = getattr(recorded, stack).calls[layer - 1]
-    y = (
-        model.encode(torch.tensor([padded], device=x.device))[0]
-        if stack == "cross"
-        else x
-    )
+    y = memory if stack == "cross" else x
     block = slice((number - 1) * q.shape[-1], number * q.shape[-1])
     masked = scores(q, k, mask)
     probabilities = masked.softmax(dim=-1)
