@@ -98,9 +98,9 @@ BELOW = {
 # Modules of tests that no one module of the project answers for; every other is named
 # after what it tests.
 CROSS_CUTTING = {
-    "benchmarks", "command_line", "copies", "ending", "evidence", "findings", "form", "fuzz",
-    "gate", "habits", "hosting", "hub_address", "killed_copy", "left_out", "markup",
-    "markup_in_fields", "model_menu", "notices", "odd_values", "packaging",
+    "benchmarks", "command_line", "copies", "dropdown", "ending", "evidence", "findings",
+    "form", "fuzz", "gate", "habits", "hosting", "hub_address", "killed_copy",
+    "left_out", "markup", "markup_in_fields", "model_menu", "notices", "odd_values", "packaging",
     "plain_gradio", "projector", "races", "readme", "removal", "reverse", "risk",
     "safety", "scripts", "strangers", "walk",
 }  # fmt: skip
