@@ -44,7 +44,9 @@ function watchPointed() {
     if (!meant) return;
     meant.dataset.pointed = '';
     if (isNew && state.settled) {
-      meant.scrollIntoView({block: 'nearest'});
+      // Of what is higher than the room above the sheet of a phone the beginning is shown, where its words stand.
+      const isHigh = matchMedia(SMALL).matches && meant.offsetHeight > innerHeight / 2;
+      meant.scrollIntoView({block: isHigh ? 'start' : 'nearest'});
       isNew = false;
     }
   };
