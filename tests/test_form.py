@@ -3,6 +3,7 @@ them."""
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -166,6 +167,31 @@ def test_a_minus_is_written_in_one_place():
     assert found_in([*MODULES, *TEMPLATES, *scripts], own_minus) == {}
     for written in ('f"{gain:+.2f}"', "log.replace('-', '\\u2212')"):
         assert own_minus(written), written
+
+
+# Signs for "leads to" beside →; two characters in code mean other things.
+SIGNS = re.compile("[↖-↙↦⇒⇨⟶⟹➔➙➜➝➞➡⮕›▸►⇢]")
+IN_TEXT = re.compile(rf"[-=]>|{SIGNS.pattern}")
+
+
+def other_arrows(path, text):
+    """The lines of a file that say "leads to" by another sign than →."""
+    sign = IN_TEXT if path.suffix == ".json" else SIGNS
+    return [line.strip() for line in text.splitlines() if sign.search(line)]
+
+
+def test_what_leads_to_something_is_written_by_one_arrow():
+    lessons = [*ASSETS.glob("*.json"), *ASSETS.rglob("lessons/*.json")]
+    texts = [*ASSETS.rglob("strings/*.json"), *of_parts("*.json"), *lessons]
+    written = [*texts, *STYLES, *SCRIPTS, *MODULES, *TEMPLATES]
+    faults = {
+        path.name: found
+        for path in written
+        if (found := other_arrows(path, path.read_text(encoding="utf-8")))
+    }
+    assert faults == {}
+    for name, text in (("en.json", "a -> b"), ("b.js", "a ⇒ b"), ("c.css", "'↗'")):
+        assert other_arrows(Path(name), text), text
 
 
 def own_groups(text):
