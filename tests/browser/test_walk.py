@@ -35,6 +35,7 @@ FORM = HERE.joinpath("form.js").read_text(encoding="utf-8").split("export defaul
 # over all places
 MOST_TYPES = 8
 MOST_BUTTONS = 5
+MOST_LAYOUTS = 2
 # on the first screen of a tab, beside its pictures
 MOST_CONTROLS = 12
 MOST_WORDS = 150
@@ -80,6 +81,23 @@ CLICK = """(button, selectors) => new Promise(done => {
 WAITING = """() => [...document.querySelectorAll('[data-waits]')].filter(one => one.checkVisibility())
     .map(one => `${one.dataset.waits}: ${one.className}`)"""
 
+# What of the open tab moves when each place that says what is wrong says something.
+PUSHED = """() => {
+    const panel = [...document.querySelectorAll('.tabs > .tabitem')].find(one => one.checkVisibility());
+    const seen = [...panel.querySelectorAll('.block:not(.status)')].filter(one => one.checkVisibility());
+    const tops = () => seen.map(one => one.getBoundingClientRect().top + scrollY), before = tops();
+    const said = [...document.querySelectorAll('.notices .status, .tabs .status')]
+        .filter(one => one.parentElement.checkVisibility()).map(one => {
+            const notice = Object.assign(document.createElement('div'), {className: 'notice', textContent: 'Said'});
+            notice.style.height = '60px';
+            one.append(notice);
+            return notice;
+        });
+    const after = tops();
+    said.forEach(one => one.remove());
+    return seen.filter((_, i) => Math.abs(before[i] - after[i]) > 1).map(one => one.className);
+}"""
+
 # Where a picture begins at the latest, in pixels.
 FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
     .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
@@ -87,6 +105,8 @@ FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
 # What begins so many pixels below the top of its tab at most, at the desk and on the
 # phone.
 HIGH = {
+    # below the tabs of a phone: before y 600
+    "translate": (".questions li", 100, 470),
     "sentiment": (".judged .verdict", 100, 290),
     "positions": (".block.pos-result [lang=es].large", 100, 200),
     "principles": (".first-scores table", 100, 200),
@@ -95,6 +115,7 @@ HIGH = {
 TALLEST = {("principles", 1): (1400, 1600)}
 # What ends on the first screen, at the desk and on the phone.
 ENDS = {
+    "translate": (None, None),
     "sentiment": (".block.effects .review", None),
     "positions": (
         ".block.pos-result [lang=es].large",
@@ -140,7 +161,13 @@ class Walk:
         self.width = width
         self.height = height
         self.found = {}
-        self.form = {"types": {}, "buttons": {}, "chosen": {}, "acts": {}}
+        self.form = {
+            "types": {},
+            "buttons": {},
+            "chosen": {},
+            "acts": {},
+            "layouts": {},
+        }
         page.set_viewport_size({"width": width, "height": height})
 
     def note(self, place, what, wrong):
@@ -243,6 +270,7 @@ class Walk:
             tallest = TALLEST[place][self.width < 640]
         self.note(place, f"is higher than {tallest}", high > tallest and high)
         unfold(self.page)
+        self.note(place, "is pushed by what is said", self.page.evaluate(PUSHED))
         self.note(place, "waits at rest", self.page.evaluate(WAITING))
         for kind, found in self.page.evaluate(
             f"({FORM.rstrip().rstrip(';')})()"
@@ -256,11 +284,12 @@ class Walk:
         )
 
     def look_at_form(self):
-        """What all places have together: few styles of text and kinds of button; what
-        is chosen looks alike everywhere, and other than what acts."""
-        types, buttons, chosen, acts = self.form.values()
+        """What all places have together: few styles of text and kinds of button; two
+        layouts; what is chosen looks alike everywhere, and other than what acts."""
+        types, buttons, chosen, acts, layouts = self.form.values()
         self.note("all", "styles of text", len(types) > MOST_TYPES and types)
         self.note("all", "kinds of button", len(buttons) > MOST_BUTTONS and buttons)
+        self.note("all", "layouts", len(layouts) > MOST_LAYOUTS and layouts)
         self.note("all", "looks of what is chosen", len(chosen) != 1 and chosen)
         self.note("all", "looks of what acts", len(acts) != 1 and acts)
         self.note("all", "is chosen and acts", {*chosen} & {*acts})

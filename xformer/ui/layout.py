@@ -22,6 +22,17 @@ from xformer.ui.tabs import Listener, Page, View
 _open_fold: ContextVar[Any] = ContextVar("the fold being laid out", default=None)
 
 
+def wide(**how: Any) -> gr.Column:
+    """Begin the wider of two columns, a picture's; the other is `narrow`."""
+    return gr.Column(scale=7, min_width=300, **how)
+
+
+def narrow(**how: Any) -> gr.Column:
+    """Begin the column of what belongs to a picture. Parts have no other widths, so
+    that the eye finds both where it found them before."""
+    return gr.Column(scale=5, min_width=280, **how)
+
+
 class Layout(dict[str, Any]):
     """Components by name: those laid out here, and what the page shares with all its
     tabs."""

@@ -23,7 +23,7 @@ from xformer.ui.components import PICTURES
 from xformer.ui.controls import OneOf, Switch, Values, Whole
 from xformer.ui.generations import generation
 from xformer.ui.handlers import LATEST, QUIET, number_of, text_of
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.tabs import View
 
 ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
@@ -66,9 +66,9 @@ def build(part: Layout) -> None:
             "arch_names",
         )
     with gr.Row(elem_classes="detail by-teacher"):
-        with gr.Column(scale=4, min_width=320):
+        with wide():
             part["towers"] = blocks(towers_of(page.service, language), frame="chart")
-        with gr.Column(scale=1, min_width=240):
+        with narrow():
             heading = gr.HTML(heading_of(page.service, language))
     with gr.Column(elem_classes="folds"), part.folded("blocks"):
         numbers = part.inner()
@@ -172,10 +172,10 @@ def _sizes(part: Layout) -> None:
     part.look("sizes_look")
     part.status()
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             part["table"] = part.table("tables")
             part["said"] = gr.HTML(elem_classes="summary")
-        with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
+        with narrow(elem_classes="controls size-numbers"):
             for key, (field, least, most) in NUMBERS.items():
                 part.number(
                     key, partial(_of_model, field, least, most), f"sizes_{field}"

@@ -165,7 +165,7 @@ def _columns(look: Layout) -> None:
     """Lay out the heads, one of them in detail, and the locked words."""
     language = look.language
     say = look.say
-    with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
+    with gr.Column(elem_classes="attention-heads"):
         question(language, ID)
         with gr.Row(elem_classes="controls stacks"):
             look.choice(
@@ -185,12 +185,12 @@ def _columns(look: Layout) -> None:
             info=say("inspected_info"),
             elem_classes="inspected",
         )
-    with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
+    with gr.Column(elem_classes="attention-picture"):
         with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
             _view_menu(look)
         toolbar = fill("attention.picture", language, files=FILES, exports=EXPORTS)
         look["picture"] = canvas("head_view.js", toolbar, "view")
-    with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
+    with gr.Column(elem_classes="attention-word"):
         look["word"] = canvas(
             "locked_word.js",
             fill("attention.word", language),

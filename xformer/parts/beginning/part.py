@@ -11,7 +11,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Whole
 from xformer.ui.handlers import LATEST
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 
 ID = "beginning"
 ORDERS = ("both", *NORMS)
@@ -22,10 +22,10 @@ def build(part: Layout) -> None:
     part.ask = part.page.always(part.page.study)
     part.status()
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             part["picture"] = part.plot("train-gradients")
             part["said"] = gr.HTML(elem_classes="summary", min_height=60)
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+        with narrow(elem_classes="controls"):
             part.choice("grad_order", ORDERS, "both", "train_order_{}", "train_order")
             part.control("grad_layers", Whole(6, 1, DEEPEST), gr.Slider, "train_layers")
             part.control(

@@ -12,7 +12,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Words
 from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs, refused
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.places import note
 
 ID = "bleu"
@@ -58,9 +58,9 @@ def build(part: Layout) -> None:
     part.status()
     gr.HTML(note(part.language, "bleu_lab_look", ""), elem_classes="look")
     with gr.Row(elem_classes="detail bleu-lab"):
-        with gr.Column(scale=3, min_width=300):
+        with wide():
             part["ngrams"] = part.table("bleu-ngrams")
-        with gr.Column(scale=2, min_width=300):
+        with narrow():
             part["scores"] = part.table("bleu-sums")
             with part.folded("brevity"):
                 part["curve"] = part.plot("brevity")

@@ -50,7 +50,7 @@ def build(part: Layout) -> None:
         part.control(
             "bug_head", one_head(part.language), gr.Dropdown, "bugs_head", min_width=240
         )
-        button = gr.Button(part.say("bugs_deal"), scale=0, min_width=140)
+        button = gr.Button(part.say("bugs_deal"), scale=0, min_width=170)
     seed = part.hidden("bug_seed", SEED)
     pictures.add(
         "texts",

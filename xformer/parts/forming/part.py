@@ -104,7 +104,7 @@ def _build_recorded(part: Layout, fold: gr.Accordion) -> None:
     moment = part.control("form_moment", Whole(MOMENTS, 1, MOST_MOMENTS), gr.Slider)
     part["said"] = gr.HTML(elem_classes="summary form-said")
     with gr.Row(elem_classes="detail forming"):
-        with gr.Column(scale=5, min_width=300):
+        with gr.Column(min_width=300):
             part["story"] = gr.HTML(elem_classes="tables form-story")
             stack = part.choice(
                 "form_stack", STACKS, "cross", "stack_{}", "stack", container=False
@@ -113,7 +113,7 @@ def _build_recorded(part: Layout, fold: gr.Accordion) -> None:
             part.hidden("form_layer", Whole(0, 0, MOST_HEADS))
             part.hidden("form_head", Whole(0, 0, MOST_HEADS))
             part["grid"] = small_maps(language)
-        with gr.Column(scale=5, min_width=300):
+        with gr.Column(min_width=300):
             part["picture"] = part.map("form-view")
             with gr.Column() as part["errors_part"], part.folded("errors"):
                 part["errors"] = part.plot("form-errors")

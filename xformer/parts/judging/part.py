@@ -21,7 +21,7 @@ from xformer.strings import Language
 from xformer.ui.components import WIRE, canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
 from xformer.ui.handlers import LATEST, QUIET, Ask
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.reviews import EXAMPLES, chosen, kept, missing
 
 ID = "judge"
@@ -73,10 +73,10 @@ def build(part: Layout) -> None:
     page.review = part["text"]
     # what a maximum over the pieces gives
     with gr.Row(elem_classes="detail explains gives-row"):
-        with gr.Column(scale=7, min_width=300):
+        with wide():
             part["gives"] = gr.HTML(elem_classes="sentiment gives-said frame-text")
             part["gives_picture"] = part.plot("gives-picture")
-        with gr.Column(scale=4, min_width=280):
+        with narrow():
             part["gives_table"] = part.table("tables sentiment gives-table")
     shipped = part.inner(page.always(reader))
     with gr.Column(elem_classes="folds"):
@@ -89,7 +89,7 @@ def _review(part: Layout, reader: ReviewService) -> None:
     """Lay out the review, and beside it the verdict."""
     language = part.language
     say = part.say
-    with gr.Column(scale=5, min_width=320):
+    with narrow():
         part["text"] = gr.Textbox(
             EXAMPLES[0],
             label=say("review"),
@@ -119,7 +119,7 @@ def _review(part: Layout, reader: ReviewService) -> None:
             _about(reader.info, language), elem_classes="about-reader"
         )
         part["classifier"].render()
-    with gr.Column(scale=7, min_width=320):
+    with wide():
         part["verdict"] = gr.HTML(
             elem_classes="tables sentiment judged", min_height=120
         )

@@ -15,7 +15,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, script
 from xformer.ui.controls import Real, Words
 from xformer.ui.handlers import QUIET, SWIFT_LATEST, refused, text_of
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.tabs import Listener, opened_by
 
 ID = "kernels"
@@ -37,14 +37,14 @@ def build(part: Layout) -> None:
             )
         )
         with gr.Row(elem_classes="detail"):
-            with gr.Column(scale=7, min_width=300):
+            with wide():
                 part["curve"] = part.canvas(
                     "kernel_regression.js",
                     '<p class="caption"></p><div class="drawing"></div>',
                     "kernel-curve",
                     frame="chart",
                 )
-            with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            with narrow(elem_classes="controls"):
                 power = part.control(
                     "kernel_power", POWER, gr.Slider, info="kernel_power_info"
                 )

@@ -30,7 +30,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import OneOf, Real, Whole
 from xformer.ui.handlers import LATEST, OFF, ON, QUIET, end, refused
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.places import question
 from xformer.ui.tabs import opened_by
 
@@ -71,8 +71,9 @@ def build(part: Layout) -> None:
     part.ask = part.page.always(part.page.study)
     say = part.say
     others = part.inner()
+    part.status()
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             part.look("live_look")
             with gr.Row(elem_classes="try"):
                 gr.HTML(f"<p>{part.html('live_try')}</p>")
@@ -97,7 +98,6 @@ def build(part: Layout) -> None:
                 )
                 part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
             part["told"] = gr.HTML(elem_classes="summary live-told")
-            part.status()
             part.beside(
                 part.plot, {"progress": "live-progress", "pace": "live-pace"}, ""
             )
@@ -107,7 +107,7 @@ def build(part: Layout) -> None:
                 with gr.Column(min_width=300):
                     part["answers"] = gr.HTML(elem_classes="tables")
             part["depth"] = part.plot("live-depth")
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+        with narrow(elem_classes="controls"):
             part.choice("live_task", TASKS, USUAL["live_task"], "live_task_{}")
             part.choice(
                 "live_order",

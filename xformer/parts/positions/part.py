@@ -34,7 +34,7 @@ from xformer.strings import Language
 from xformer.ui.components import script
 from xformer.ui.controls import Real, Several, Switch, Values, Whole, one_head
 from xformer.ui.handlers import LATEST, QUIET, needs, refused
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
 from xformer.ui.tabs import Page, Tab, View, opened_by
@@ -451,9 +451,9 @@ def _experiment(page: Page) -> Layout:
     pictures.fact("both_maps", both_maps)
     pictures.follow(nothing_changed)
     with gr.Row(elem_classes="experiment"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+        with narrow(elem_classes="controls"):
             kind = part.choice(
                 "positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind"
             )

@@ -27,7 +27,7 @@ from xformer.strings import Language
 from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, only_own
 from xformer.ui.handlers import needs
 from xformer.ui.heads import head_of, layer_of
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
 from xformer.ui.tabs import Page, Tab, View
@@ -177,7 +177,7 @@ def ways(service: TranslationService) -> list[Any]:
 def _walk(part: Layout, pictures: Pictures) -> None:
     """Lay out one head's scores, and beside them what can be changed."""
     language = part.language
-    with gr.Column(scale=7, min_width=320):
+    with wide():
         scores = part.canvas("steps.js", "${value}", "first-scores", frame="rows")
         summary = gr.HTML(elem_classes="summary", min_height=60)
         gr.HTML(
@@ -185,7 +185,7 @@ def _walk(part: Layout, pictures: Pictures) -> None:
             f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
             f"{note(language, 'first_text_switches')}</details>"
         )
-    with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+    with narrow(elem_classes="controls"):
         part.choice("first_stack", STACKS, "cross", "stack_{}", "stack")
         with gr.Row(elem_classes="of-one-head"):
             part.control(

@@ -20,7 +20,7 @@ from xformer.ui import reviews
 from xformer.ui.components import WIRE, figure, small_maps
 from xformer.ui.controls import OneOf, Switch, Whole
 from xformer.ui.handlers import LATEST, QUIET, SWIFT_LATEST, number_of, refused
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import note
 
@@ -80,9 +80,9 @@ def build(part: Layout) -> None:
     part.look("maps_look")
     problem = part.status()
     with gr.Row(elem_classes="detail reading"):
-        with gr.Column(scale=4, min_width=280):
+        with narrow():
             _settings(part, readers)
-        with gr.Column(scale=7, min_width=300):
+        with wide():
             pictures.add("picture", part.map("reading-view"), draw_picture)
             pictures.add(
                 "rules",

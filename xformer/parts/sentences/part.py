@@ -17,7 +17,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Words, one_head
 from xformer.ui.handlers import LATEST, QUIET, needs, refused
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.tabs import Listener, View, examples
 
 ID = "sentences"
@@ -73,11 +73,11 @@ def build(part: Layout) -> None:
     pictures.fact("ranked", ranked_of)
     pictures.follow(follow, "pair_head")
     pictures.fact("maps_of_head", maps_of_head)
+    problem = pictures.add("problem", part.status(), warnings)
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
-            problem = pictures.add("problem", part.status(), warnings)
+        with wide():
             pictures.add("result", part.table("compared main"), draw_result)
-        with gr.Column(scale=3, min_width=280):
+        with narrow():
             preset = part["preset"] = gr.Dropdown(
                 **_listed(page.service, language),
                 label=say("pairs_preset"),

@@ -21,7 +21,7 @@ from xformer.strings import Language
 from xformer.ui.components import WIRE, script
 from xformer.ui.controls import BEAM, LONGEST, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT_LATEST, needs
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.tabs import Page, Tab, View, examples
 
 ID = "translate"
@@ -55,9 +55,9 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     pictures = [module for module in inside if hasattr(module, "OF_TRANSLATION")]
     beside = [one for one in inside if one not in folded and one not in pictures]
     with gr.Row(elem_classes="translate"):
-        with gr.Column(scale=7, min_width=300):
+        with wide():
             part["shown"] = gr.HTML(elem_classes="spanish frame-text")
-        with gr.Column(scale=5, min_width=300):
+        with narrow():
             for module in beside:
                 module.build(part)
     drawn = dict[str, Layout]()
@@ -74,11 +74,11 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
             **QUIET,
         )
     with gr.Row(elem_classes="translate"):
-        with gr.Column(scale=7, min_width=300):
+        with wide():
             for module in beside:
                 getattr(module, "build_below", lambda part: None)(part)
             part["others"] = gr.HTML(elem_classes="tables")
-        with gr.Column(scale=5, min_width=300), part.folded("reference"):
+        with narrow(), part.folded("reference"):
             with gr.Row(elem_classes="ask"):
                 part["reference"] = gr.Textbox(
                     label=say("reference"), lines=1, max_lines=4, scale=8

@@ -24,7 +24,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 
 ID = "weighing"
 OPENED_BY_ADDRESS = True
@@ -68,7 +68,7 @@ def build(part: Layout, look: Layout) -> None:
     )
     part.note("weigh_look", "weigh_title")
     with gr.Row(elem_classes="experiment"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             pictures.add(
                 "result",
                 part.table("tables ablation weigh-result"),
@@ -77,7 +77,7 @@ def build(part: Layout, look: Layout) -> None:
                 ),
                 seen=in_sight,
             )
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+        with narrow(elem_classes="controls"):
             part.control("weigh_head", one_head(language), gr.Dropdown)
             this = gr.Button(part.say("weigh_this"), size="sm")
             part.choice("weigh_scope", SCOPES, "stack", "weigh_scope_{}")

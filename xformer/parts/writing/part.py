@@ -16,7 +16,7 @@ from xformer.strings import Language
 from xformer.ui.components import TRANSPORT, WIRE
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
-from xformer.ui.layout import Layout
+from xformer.ui.layout import Layout, narrow, wide
 
 ID = "writer"
 FOLDS = (("likelier", "lm_two", "writer"),)
@@ -53,11 +53,11 @@ def build(part: Layout) -> None:
     of_two = part.inner()
     part.status()
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
+        with wide():
             picture = part["picture"] = part.canvas(
                 "writer.js", TRANSPORT, "writer-view", frame="rows"
             )
-        with gr.Column(scale=4, min_width=280):
+        with narrow():
             # The last declared is set first: the place must be there before the text is
             # read.
             text = part.control(
