@@ -56,8 +56,11 @@ def test_parts_are_found_by_a_key_by_an_address_and_through_questions(
     expect(page.locator(PICTURES["translate"]).first).to_be_visible()
 
     page = visit(
-        f"/?tab=training&part=generations&text={quote(learned_pairs[0][0])}#trained"
+        f"/?tab=training&part=generations&text={quote(learned_pairs[0][0])}#trained",
+        width=375,
     )
+    tab = page.get_by_role("tab", name=say("tab_training"), exact=True).bounding_box()
+    assert tab["x"] >= 0 and tab["x"] + tab["width"] <= 375, "the tab is in sight"
     expect(
         page.locator(".at-trained .asks").filter(visible=True).first
     ).to_be_in_viewport()
