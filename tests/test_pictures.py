@@ -303,8 +303,9 @@ def test_of_a_list_only_what_is_new_is_asked_until_something_else_changes(declar
     _, draw, _ = declared(declare)
     assert draw()["told"] == "9 red, 4 red, 9 red" and asked.pop() == [3, 2]
     assert draw(number=4)["told"] == "16 red, 9 red, 16 red" and asked.pop() == [4]
-    draw(number=3)
-    assert not asked
+    assert draw(number=5)["told"] == "25 red, 16 red, 25 red" and asked.pop() == [5]
+    assert draw(number=4)["told"] == "16 red, 9 red, 16 red", "others are let go"
+    assert asked.pop() == [3]
     assert draw(number=3, colour="blue")["told"].startswith("9 blue")
     assert asked == [[3, 2]]
 

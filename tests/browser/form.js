@@ -1,8 +1,8 @@
 // What of a form is in sight, each kind by one of its texts: styles of text, by size, weight, family and case; kinds of
 // button that can be pressed and are not, by ground, frame, corner, padding and, where they have a ground or a frame,
-// size of text; the grounds of what is chosen, and of what acts; how columns that stand beside each other share the width,
-// whichever is first. A word, a cell or a box of a picture is no button. Attention, whose picture stands between its heads
-// and its word, is laid out alone.
+// size of text; the grounds of what is chosen, and of what acts; how columns that stand beside each other share the
+// width, whichever is first. A word, a cell or a box of a picture is no button. Attention, whose picture stands between
+// its heads and its word, is laid out alone.
 export default () => {
   const words = '.written button, .lm-piece, .bars button, button.box, .word-link td button';
   const chosen = '.selected, [aria-pressed=true], .chosen > *';

@@ -28,8 +28,9 @@ def wide(**how: Any) -> gr.Column:
 
 
 def narrow(**how: Any) -> gr.Column:
-    """Begin the column of what belongs to a picture. Parts have no other widths, so
-    that the eye finds both where it found them before."""
+    """Begin the column of what belongs to a picture. Columns that stand beside each
+    other are these two or share the width alike, so that the eye finds them where it
+    found them before."""
     return gr.Column(scale=5, min_width=280, **how)
 
 

@@ -495,7 +495,8 @@ class _Now:
             last = Made(inputs, {} if each else self.call(make, name, inputs))
         if new := [one for one in dict.fromkeys(things) if one not in last.value]:
             found = self.call(make, name, {**inputs, each: new})
-            last = Made(inputs, {**last.value, **found})
+            known = {**last.value, **found}
+            last = Made(inputs, {one: known[one] for one in things})
         self.made[name] = last
         return last.value
 

@@ -291,17 +291,32 @@ def values(running):
     return {"translation": translation, "trace": trace}
 
 
-def test_the_part_draws_what_is_typed_and_looks_at_it(running, made, values):
+def test_the_part_draws_what_is_typed_and_looks_at_it(
+    running, made, values, monkeypatch
+):
+    """Of the beam and what is typed it measures only what it has not measured."""
+    asked = []
+    answer = running.ask
+
+    def ask_and_count(question, *args, **named):
+        if isinstance(question, MeasureEnergies):
+            asked.append(len(question.targets))
+        return answer(question, *args, **named)
+
+    monkeypatch.setattr(running, "ask", ask_and_count)
     pictures = made.pictures[part.ID]
     drawn = {}
     first = shown(pictures, running, made=drawn, **values)
     assert first["view"]["chosen"] == first["view"]["least"]
     assert all(item["kind"] != "yours" for item in first["view"]["items"])
+    of_beam = asked.pop()
     second = shown(pictures, running, made=drawn, **values, energy_own=OWN)
     assert second["energy_item"] == part.BEAM.default + 1
+    assert asked.pop() < of_beam
     assert second["view"]["items"][second["view"]["chosen"]]["kind"] == "yours"
     third = shown(pictures, running, made=drawn, **values, energy_own="", energy_item=6)
     assert third["energy_item"] == 0
+    assert not asked
 
 
 def test_pieces_that_the_model_does_not_know_are_said(running, made, values):

@@ -179,7 +179,7 @@ def _lengths(part: Layout, pictures: Pictures) -> tuple[gr.Column, gr.Column]:
         with gr.Column(visible=not page.service.length_scores) as unmeasured:
             gr.HTML(
                 f"<p>{language.html('pos_no_lengths')} <code>python -m research evaluate lengths --pairs "
-                "dev.tsv --train DIR --save</code></p>"
+                "dev.tsv --train FILE.tsv --save</code></p>"
             )
     return measured, unmeasured
 
