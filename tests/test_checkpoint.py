@@ -847,11 +847,11 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
         ),
         (
             {"referring": {"right": 1}},
-            "referring is \"{'right': 1}\" in place of a record of pronouns, said, right",
+            "referring is \"{'right': 1}\" in place of counts of pronouns, said, right",
         ),
         (
             {"referring": {"pronouns": 3, "said": 2, "right": None}},
-            "referring.right is 'None' in place of a count of at least 0",
+            "in place of counts of pronouns, said, right, none larger than the one before",
         ),
         (
             {"referring": {"pronouns": 3, "said": 1, "right": 2}},

@@ -558,14 +558,12 @@ def _are_heads(value: Any) -> bool:
     )
 
 
-def _are_shares(value: Any) -> bool:
-    """Whether a record has REFERRING, in falling order where all are numbers."""
+def _are_referents(value: Any) -> bool:
+    """Whether a record has counts by REFERRING, none larger than the one before."""
     if not isinstance(value, dict) or not {*REFERRING} <= {*value}:
         return False
     counts = [value[name] for name in REFERRING]
-    return not all(isinstance(one, (int, float)) for one in counts) or (
-        counts == sorted(counts, reverse=True)
-    )
+    return {*map(type, counts)} == {int} and counts == sorted(counts, reverse=True)
 
 
 def _fault(metrics: dict[str, Any]) -> str:
@@ -591,8 +589,8 @@ def _fault(metrics: dict[str, Any]) -> str:
             ),
             (
                 re.compile("referring"),
-                f"a record of {', '.join(REFERRING)}, none larger than the one before",
-                _are_shares(value),
+                f"counts of {', '.join(REFERRING)}, none larger than the one before",
+                _are_referents(value),
             ),
             (re.compile(TAUGHT), "pairs of a layer and a head", _are_heads(value)),
             (COUNT, "a count of at least 0", number and value >= 0),
