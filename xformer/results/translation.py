@@ -13,6 +13,7 @@ __all__ = [
     "Branch",
     "Candidate",
     "Energies",
+    "EnergySource",
     "Energy",
     "Forced",
     "LengthScore",
@@ -173,12 +174,19 @@ class Energy:
 
 
 @dataclass(frozen=True)
-class Energies:
-    """What several targets of one source x of S pieces cost a model."""
+class EnergySource:
+    """A source x of S pieces, whose targets a model gives energies."""
 
-    source: tuple[str, ...]  # pieces of x, the last of them </s>
+    pieces: tuple[str, ...]  # the last of them </s>
     vocabulary: int  # pieces among which each next one is chosen
     state: float  # mean length of the encoder's last states h (S, D)
+
+
+@dataclass(frozen=True)
+class Energies:
+    """What several targets of one source cost a model."""
+
+    source: EnergySource
     targets: tuple[Energy, ...]  # in the order of the question
 
 

@@ -19,6 +19,7 @@ from xformer.pieces import BOS, EOS, PAD, distance
 from xformer.results import (
     Energies,
     Energy,
+    EnergySource,
     GiveBack,
     GivenBack,
     MeasureEnergies,
@@ -75,9 +76,11 @@ def measure(
         lengths = None if states is None else states.float().norm(dim=-1)
     real = wanted != PAD
     return Energies(
-        tuple(tokenizer.pieces(pairs[0].source)),
-        logits.shape[-1],
-        float(memory.float().norm(dim=-1).mean()),
+        EnergySource(
+            tuple(tokenizer.pieces(pairs[0].source)),
+            logits.shape[-1],
+            float(memory.float().norm(dim=-1).mean()),
+        ),
         tuple(
             Energy(
                 tokenizer.decode(pair.predicted[:-1]),

@@ -116,13 +116,13 @@ def payload(
     say = language.say
     found = measured.energies
     best = found.targets[measured.least]
-    source = len(found.source)
+    source = len(found.source.pieces)
     boxes = {
         "x": ["x", say("energy_pieces", count=source)],
         "encoder": [
             "Encoder",
             say("energy_layers", count=info.n_layers, rows=source, width=info.d_model),
-            say("energy_length", value=f"{found.state:.2f}"),
+            say("energy_length", value=f"{found.source.state:.2f}"),
         ],
         "least": [
             say("energy_least"),
@@ -187,7 +187,7 @@ def _boxes(
         ],
         "decoder": [
             "Decoder",
-            say("energy_softmax", count=measured.energies.vocabulary),
+            say("energy_softmax", count=measured.energies.source.vocabulary),
             say("energy_right", share=f"{math.exp(-one.mean):.3f}"),
         ],
         "y": [

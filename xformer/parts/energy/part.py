@@ -2,7 +2,6 @@
 energy-based model with a latent variable; attention between vectors of several widths.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -16,6 +15,8 @@ from xformer.pieces import EOS
 from xformer.results import (
     BeamTree,
     Energies,
+    Energy,
+    EnergySource,
     GiveBack,
     GivenBack,
     GrowTree,
@@ -234,11 +235,11 @@ def targets_of(grown: BeamTree, energy_own: str) -> list[Target]:
 
 def measure(
     service: TranslationService, translation: Translation, targets: list[Target]
-) -> dict[Target, Energies]:
-    """Measure targets, each as if it were asked for alone."""
+) -> dict[Target, tuple[EnergySource, Energy]]:
+    """Measure targets: by each, the source that all share, and what it costs."""
     found = service.ask(MeasureEnergies(translation, targets))
     return {
-        target: replace(found, targets=(one,))
+        target: (found.source, one)
         for target, one in zip(targets, found.targets, strict=True)
     }
 
@@ -247,12 +248,12 @@ def gather(
     grown: BeamTree,
     energy_own: str,
     targets: list[Target],
-    energies: dict[Target, Energies],
+    energies: dict[Target, tuple[EnergySource, Energy]],
 ) -> Measured:
     """What was measured of the targets, in one record."""
-    found = [energies[one] for one in targets]
+    source, _ = energies[targets[0]]
     return Measured(
-        replace(found[0], targets=tuple(one.targets[0] for one in found)),
+        Energies(source, tuple(energies[target][1] for target in targets)),
         len(grown.translation.n_best),
         bool(energy_own.strip()),
     )

@@ -23,6 +23,7 @@ from xformer.results import (
     Branch,
     Energies,
     Energy,
+    EnergySource,
     GiveBack,
     GrowTree,
     MeasureEnergies,
@@ -103,7 +104,7 @@ def test_a_target_that_is_asked_for_later_is_measured_as_among_all(
     energies = part.measure(running, grown.translation, few)
     assert [*energies] == few
     for target, of_all in ((OWN, measured.beam), (targets[-1], -1)):
-        (one,) = energies[target].targets
+        _, one = energies[target]
         assert one.total == pytest.approx(measured.energies.targets[of_all].total)
 
 
@@ -120,7 +121,7 @@ def test_the_states_of_the_figure_are_those_of_a_trace(running, grown, measured)
             model.decoder.memories(memory, mask),
         )
     for found, wanted in (
-        (measured.energies.state, memory),
+        (measured.energies.source.state, memory),
         (measured.energies.targets[0].state, states),
     ):
         assert found == pytest.approx(float(wanted[0].norm(dim=1).mean()), rel=1e-4)
@@ -187,7 +188,7 @@ def test_each_box_has_the_numbers_of_the_chosen_translation(running, grown, meas
     own = measured.energies.targets[3]
     boxes = {**shown_["boxes"], **shown_["items"][3]["boxes"]}
     assert boxes["x"][1] == ENGLISH.say(
-        "energy_pieces", count=len(measured.energies.source)
+        "energy_pieces", count=len(measured.energies.source.pieces)
     )
     assert boxes["energy"][:2] == ["E(x, y)", f"{own.total:.2f} nats"]
     assert boxes["decoder"][2].startswith(f"{math.exp(-own.mean):.3f}")
@@ -244,9 +245,7 @@ def test_what_ends_lowest_in_a_search_is_the_lowest_of_the_beam(grown, measured)
 
 def energies(*totals):
     return Energies(
-        ("▁a", "</s>"),
-        9,
-        1.0,
+        EnergySource(("▁a", "</s>"), 9, 1.0),
         tuple(
             Energy("b", ("▁b", "</s>"), (total - 0.25, 0.25), 1.0) for total in totals
         ),
