@@ -187,8 +187,8 @@ export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key
 // Writes a probability in percent, as percent in xformer/figures/labels.py does: as 100 % only where it is certain.
 export function percent(p) {
   const value = 100 * p;
-  if (value >= 99.95) return p >= .9999995 ? '100 %' : '> 99.9 %';
-  return value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+  const high = p >= .9999995 ? '100 %' : '> 99.9 %', low = value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+  return (value >= 99.95 ? high : low).replaceAll(' ', '\u00a0');  // no line ends within it
 }
 
 // Writes a number for people: with a minus sign for a hyphen, as fixed in xformer/results/messages.py does.

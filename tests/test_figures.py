@@ -3,6 +3,7 @@
 import base64
 import math
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -356,7 +357,9 @@ def test_the_summary_names_where_each_row_looks_most(trace):
         ["after <s> → predicts el", "after el → predicts gato"]
     ):
         p = trace.cross[0, 1, row, best[row]]
-        assert f"{query} looks most at {columns[best[row]]} ({100 * p:.1f} %)" in said
+        assert (
+            f"{query} looks most at {columns[best[row]]} ({labels.percent(p)})" in said
+        )
 
 
 def test_text_that_looks_like_markup_stays_text_in_figures(trace):
@@ -472,7 +475,8 @@ def test_every_piece_shows_its_probability_and_rivals():
     html = translation.translation(candidate("▁El", "▁ga", "to", "</s>"))
     assert html.count('class="piece') == 4
     assert f"--unsure:{1 - math.exp(-0.5):.3f}" in html
-    assert "<b>rival</b> 22.3 %" in html and "<b>…to</b> 60.7 %" in html
+    assert f"<b>rival</b> {labels.percent(math.exp(-1.5))}" in html
+    assert f"<b>…to</b> {labels.percent(math.exp(-0.5))}" in html
     assert "<li class=chosen><b>El</b>" in html
 
 
@@ -488,8 +492,8 @@ def test_bytes_stand_as_the_character_that_they_spell():
         "as sure as of all bytes together"
     )
     assert (
-        '<span class="asked">…ñ 36.8 %' in html
-        and "<li class=chosen><b>byte C3</b> 60.7 %" in html
+        f'<span class="asked">…ñ {labels.percent(math.exp(-1))}' in html
+        and f"<li class=chosen><b>byte C3</b> {labels.percent(math.exp(-0.5))}" in html
     )
 
 
@@ -518,8 +522,8 @@ def test_bleu_table_shows_matches_totals_and_brevity():
     ("p", "shown"),
     [(1.0, "100 %"), (0.9999, "> 99.9 %"), (0.5, "50.0 %"), (0.0001, "< 0.1 %")],
 )
-def test_percentages_never_claim_certainty(p, shown):
-    assert labels.percent(p) == shown
+def test_percentages_never_claim_certainty_and_no_line_ends_within_them(p, shown):
+    assert labels.percent(p) == shown.replace(" ", "\u00a0")
 
 
 @pytest.mark.parametrize(
@@ -577,7 +581,8 @@ def test_small_probabilities_of_pieces_are_told_apart():
     html = changes.piece_table(
         ["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32]
     )
+    least = escape(labels.percent(0))
     assert [row[1:] for row in cells(html)[1:]] == [
-        ["−8.00 (&lt; 0.1 %)", "−16.00 (&lt; 0.1 %)", "−8.00"],
-        ["−9.00 (&lt; 0.1 %)", "−32.00 (&lt; 0.1 %)", "−23.00"],
+        [f"−8.00 ({least})", f"−16.00 ({least})", "−8.00"],
+        [f"−9.00 ({least})", f"−32.00 ({least})", "−23.00"],
     ]

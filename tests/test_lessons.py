@@ -16,6 +16,7 @@ import pytest
 from tests.pages import answered, gone, laid_out
 from xformer.__main__ import main
 from xformer.explain.recorded import read_pretraining
+from xformer.figures.labels import percent
 from xformer.lessons import checks, choosing, files, panel
 from xformer.lessons.checks import PLACES
 from xformer.lessons.links import OFFERS
@@ -133,12 +134,12 @@ def test_hints_suggest_what_the_test_above_types():
     [
         (
             [(122, 0.7242, 0.6885), (146, 0.7761, 0.8493), (9, 0.9, 0.1)],
-            "75.2 %",
+            percent(0.752),
             77.61,
             268,
         ),
-        ([(9, 0.1, 0.3), (10, 0.6, 0.5)], "60.0 %", 50, 10),
-        ([(0, 0.75, 0), (10, 0.8, 0.5)], "80.0 %", 50, 10),
+        ([(9, 0.1, 0.3), (10, 0.6, 0.5)], percent(0.6), 50, 10),
+        ([(0, 0.75, 0), (10, 0.8, 0.5)], percent(0.8), 50, 10),
     ],
 )
 def test_the_share_of_right_verdicts_is_of_the_bins_on_both_sides(

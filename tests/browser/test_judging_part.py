@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import idle, open_tab, saved, type_into
+from xformer.figures.labels import percent
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 
@@ -25,10 +26,6 @@ def reader(measured_classifier):
 def expect_words(page, text):
     """Wait until the explained text, as the model reads it, is this one."""
     expect(page.locator(".block.effects .review")).to_have_text(text.lower())
-
-
-def share(value):
-    return f"{100 * value:.1f} %"
 
 
 def unfold(page, key):
@@ -51,7 +48,7 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     before, after = (
         one.probabilities["positive"] for one in reader.classify([GOOD, BAD])
     )
-    expect(verdict).to_have_text(f"{say('label_positive')} {share(before)}")
+    expect(verdict).to_have_text(f"{say('label_positive')} {percent(before)}")
     expect(stale).to_contain_text(say("review_stale"))
     idle(page)
     expect(moved).to_be_hidden()
@@ -72,13 +69,13 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     page.get_by_text(say("review_view_head")).click()
     expect(page.locator(".block.looked .note")).to_contain_text("Layer 2, head 1:")
     expect(page.locator(".block.looked .review .word").nth(loved)).to_have_attribute(
-        "title", f"loved: {share(found.heads[1, 0, loved])}"
+        "title", f"loved: {percent(found.heads[1, 0, loved])}"
     )
 
     box.fill(BAD)  # as pasting does, which presses no key
     expect(moved.locator("del")).to_have_text("loved")
     expect(moved.locator("ins")).to_have_text("hated")
-    expect(verdict).to_have_text(f"negative {share(1 - after)}")
+    expect(verdict).to_have_text(f"negative {percent(1 - after)}")
     idle(page)
     box.press("Backspace")
     expect(moved.locator("ins").last).to_have_text("it")
@@ -109,7 +106,7 @@ def test_a_review_is_judged_typed_on_and_explained_and_a_pair_is_read(visit, rea
     ):
         section = page.locator(".block.pair section").nth(side)
         expect(section.locator(".verdict")).to_have_text(
-            f"{one.label} {share(one.probability)}"
+            f"{one.label} {percent(one.probability)}"
         )
     figure = page.locator(".picture.calibration[data-drawn]")
     expect(figure.locator(".js-plotly-plot .xtitle")).to_have_text(

@@ -84,11 +84,14 @@ def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
 
 
 def percent(probability: float) -> str:
-    """Write a probability in percent, to one decimal; 100 % only if it is certain."""
+    """Write a probability in percent, to one decimal; 100 % only if it is certain. No
+    line ends within it."""
     value = 100 * probability
     if value >= 99.95:
-        return "100 %" if probability >= 0.9999995 else "> 99.9 %"
-    return f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
+        text = "100 %" if probability >= 0.9999995 else "> 99.9 %"
+    else:
+        text = f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
+    return text.replace(" ", "\u00a0")
 
 
 def times(gain: float, language: Language = ENGLISH) -> str:

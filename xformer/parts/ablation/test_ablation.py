@@ -1,6 +1,10 @@
 """Heads switched off: which they are, and what the translation loses without them."""
 
+import math
+from html import escape
+
 from tests.made import cells
+from xformer.figures.labels import percent
 from xformer.parts.ablation import draw as figures
 from xformer.parts.ablation import part
 from xformer.results import Head, HeadEffect
@@ -16,11 +20,13 @@ def test_before_and_after_shows_every_word_of_the_old_translation():
         (-0.1, -0.2, -0.2, -0.1),
         (-0.1, -1.2, -9.3, -0.1),
     )
+    sure = percent(math.exp(-0.1))
+    least = escape(percent(0))
     assert cells(html) == [
         ["Word", "with all heads", "without them", "change (nats)"],
-        ["El", "−0.10 (90.5 %)", "−0.10 (90.5 %)", "+0.00"],
-        ["gatito", "−0.40 (67.0 %)", "−10.50 (&lt; 0.1 %)", "−10.10"],
-        ["&lt;/s&gt;", "−0.10 (90.5 %)", "−0.10 (90.5 %)", "+0.00"],
+        ["El", f"−0.10 ({sure})", f"−0.10 ({sure})", "+0.00"],
+        ["gatito", f"−0.40 ({percent(math.exp(-0.4))})", f"−10.50 ({least})", "−10.10"],
+        ["&lt;/s&gt;", f"−0.10 ({sure})", f"−0.10 ({sure})", "+0.00"],
     ]
     assert "stays the same" in html and "−0.60; without them: −10.70 (−10.10)" in html
 

@@ -11,6 +11,7 @@ import pytest
 
 from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
 from xformer.explain import passes
+from xformer.figures.labels import percent
 from xformer.model import NORMS
 from xformer.parts.architecture import draw as architecture
 from xformer.parts.architecture import source
@@ -164,8 +165,7 @@ def test_what_holds_the_parameters_and_what_passes_is_one_sentence(
         for name in ("attention", "feed_forward")
     }
     shares = [
-        f"{100 * count / tiny_model.parameter_count():.1f} %"
-        for count in counts.values()
+        percent(count / tiny_model.parameter_count()) for count in counts.values()
     ]
     assert all(counts.values())
     drawn = architecture.architecture(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from xformer.figures.attention import Choice
+from xformer.figures.labels import percent
 from xformer.parts.attention import part as attention
 from xformer.parts.attention import roles
 from xformer.results import Trace
@@ -81,12 +82,12 @@ def test_the_finder_puts_the_right_head_first():
     [
         (
             ENGLISH,
-            "The head with the clearest role on this sentence, layer 2, head 1, looks at the next piece (100 %).",
+            "The head with the clearest role on this sentence, layer 2, head 1, looks at the next piece ({}).",
         ),
         (
             SPANISH,
             "La cabeza con el papel más claro en esta frase, capa 2, cabeza 1, mira a la pieza siguiente "
-            "(100 %).",
+            "({}).",
         ),
     ],
 )
@@ -97,7 +98,7 @@ def test_the_finder_says_which_head_is_clearest(language, said):
         [np.stack([even, almost]), np.stack([sends([1, 2, 3, 4, 5, 5]), even])]
     )
     best = roles.rank("encoder_self", maps, PIECES, PIECES)
-    assert attention.say_clearest(best, language) == f"<p>{said}</p>"
+    assert attention.say_clearest(best, language) == f"<p>{said.format(percent(1))}</p>"
     assert attention.say_clearest([], language) == ""
 
 

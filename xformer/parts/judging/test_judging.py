@@ -17,6 +17,7 @@ import pytest
 from tests.pages import laid_out
 from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.explain.recorded import read_pretraining
+from xformer.figures.labels import percent
 from xformer.hub import checkpoint
 from xformer.parts.judging import draw as figures
 from xformer.parts.judging import maximum as of_maximum
@@ -62,9 +63,11 @@ def test_what_stands_out_of_pre_training_is_said_by_its_numbers():
     said = figures.pretraining_found(shipped, ENGLISH)
     # of the file's runs, three seeds each
     assert "59.5 % against 56.3 % with 1 %" in said.replace("\u00a0", " ")
-    assert "78.7 % against 76.2 % with 100 %" in said or "against 76.7 %" in said
-    assert "80 reviews, a classifier from nothing has 53.2 %" in said
-    assert "loss 0.00; 53.2 % of others right" in said
+    assert f"{percent(0.787)} against {percent(0.762)} with 100 %" in said or (
+        f"against {percent(0.767)}" in said
+    )
+    assert f"80 reviews, a classifier from nothing has {percent(0.532)}" in said
+    assert f"loss 0.00; {percent(0.532)} of others right" in said
     one = [run for run in shipped.runs if run.kind not in ("two", "two_language")]
     settled = figures.pretraining_settled(shipped, ENGLISH)
     assert settled in unescape(said)
@@ -174,12 +177,14 @@ def test_what_is_looked_at_is_that_of_the_view():
     found = attribution()
     assert [
         (share, hint) for _, share, hint, _ in spans(figures.looked(found, View()))
-    ][3] == ("1.000", "dull: 40.0 %")
+    ][3] == ("1.000", f"dull: {percent(0.4)}")
     assert [hint for _, _, hint, _ in spans(figures.looked(found, View("head", 1, 1)))][
         1:3
-    ] == ["&lt;b&gt;: 10.0 %", "&amp;: 40.0 %"]
+    ] == [f"&lt;b&gt;: {percent(0.1)}", f"&amp;: {percent(0.4)}"]
     assert "Layer 1, head 2:" in figures.looked(found, View("head", 1, 2))
-    assert "10.0 % lies on &lt;s&gt; and &lt;/s&gt;" in figures.looked(found, View())
+    assert f"{percent(0.1)} lies on &lt;s&gt; and &lt;/s&gt;" in figures.looked(
+        found, View()
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,8 +216,8 @@ def test_the_words_that_carry_most_are_named_with_what_they_carry(
     found = attribution()
     shares = sorted(view.of(found), reverse=True)[:3]
     said = figures.most_seen(found, view.of(found), language)
-    assert said.startswith(start.format(f"{100 * sum(shares):.1f} %")), said
-    assert re.findall(r"\(([\d.]+) %\)", said) == [
+    assert said.startswith(start.format(percent(sum(shares)))), said
+    assert re.findall(r"\(([\d.]+)\s%\)", said) == [
         f"{100 * share:.1f}" for share in shares
     ]
     first = found.words[int(view.of(found).argmax())].replace("▁", "")
@@ -230,7 +235,7 @@ def test_of_a_text_of_one_word_that_word_is_named():
     )
     assert (
         figures.most_seen(found, found.pooling)
-        == "62.5 % lies on 1 of the 1 words: “Great” (62.5 %)."
+        == f"{percent(0.625)} lies on 1 of the 1 words: “Great” ({percent(0.625)})."
     )
 
 
@@ -244,9 +249,9 @@ def test_the_words_that_count_most_come_first_with_both_numbers():
         figures.strongest(attribution(), View()),
     )
     assert rows[:3] == [
-        ("dull", "−2.50", "40.0 %"),
-        ("&amp;", "+1.25", "20.0 %"),
-        ("&lt;b&gt;", "+0.50", "10.0 %"),
+        ("dull", "−2.50", percent(0.4)),
+        ("&amp;", "+1.25", percent(0.2)),
+        ("&lt;b&gt;", "+0.50", percent(0.1)),
     ]
 
 
@@ -256,7 +261,7 @@ def test_an_edit_says_how_far_it_moved_the_verdict_and_shows_no_verdict_again():
     )
     assert "A <del>dull</del> <ins>great</ins> &lt;i&gt; film." in html
     assert (
-        "The probability of “positive” goes from 80.0 % to 25.0 % (−55.0 points)"
+        f"The probability of “positive” goes from {percent(0.8)} to {percent(0.25)} (−55.0 points)"
         in html
     )
     assert "verdict" not in html and figures.moved(sentiment(), sentiment()) == ""
@@ -335,7 +340,7 @@ def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     assert points.marker.size[0] < points.marker.size[1]
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == axes
     said = figures.calibration_text(found, language)
-    assert all(number in said for number in ("2.1 %", "8.0 %", "1.37"))
+    assert all(number in said for number in (percent(0.021), percent(0.08), "1.37"))
     assert re.search(r"1[,\u202f]010", said)
 
 
@@ -344,13 +349,13 @@ def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     [
         (
             ENGLISH,
-            "Of the 1,000 texts that the model is surest of, with a confidence of 97.0 % on average, it judges "
-            "95.0 % right.",
+            "Of the 1,000 texts that the model is surest of, with a confidence of {} on average, it judges "
+            "{} right.",
         ),
         (
             SPANISH,
-            "De los 1\u202f000 textos de los que el modelo está más seguro, con una confianza media del 97.0 %, "
-            "juzga bien el 95.0 %.",
+            "De los 1\u202f000 textos de los que el modelo está más seguro, con una confianza media del {}, "
+            "juzga bien el {}.",
         ),
     ],
 )
@@ -358,7 +363,7 @@ def test_how_often_the_model_is_right_where_it_is_surest(language, said):
     bins = (Bin(10, 0.55, 0.99), Bin(1000, 0.97, 0.95), Bin(2000, 0.8, 0.7))
     assert (
         figures.calibration_found(Calibration(1.37, 0.02, 0.08, bins), language)
-        == f"<p>{said}</p>"
+        == f"<p>{said.format(percent(0.97), percent(0.95))}</p>"
     )
     (curve,) = [
         trace
@@ -433,8 +438,8 @@ def test_pre_training_is_drawn_as_a_line_of_means_with_every_seed_and_the_spread
         and points[1].showlegend is False
     )
     assert (
-        points[1].text[1] == "seed 1: 70.0 %"
-        and language.text[0] == "80 labels: 65.0 %, mean of 3"
+        points[1].text[1] == f"seed 1: {percent(0.7)}"
+        and language.text[0] == f"80 labels: {percent(0.65)}, mean of 3"
     )
     assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == [
         "1 %",
@@ -444,9 +449,10 @@ def test_pre_training_is_drawn_as_a_line_of_means_with_every_seed_and_the_spread
 
 def test_what_pre_training_is_worth_is_said_with_the_spread_seed_by_seed():
     said = unescape(figures.pretraining_said(STUDY))
-    assert '65.0 % <span class="sub">(60.0 to 70.0; 3 seeds)</span>' in said
+    assert f'{percent(0.65)} <span class="sub">(60.0 to 70.0; 3 seeds)</span>' in said
     assert (
-        "<b>68.0 %</b>" in said and "<b>86.0 %</b>" in said and "<b>65.0 %" not in said
+        all(f"<b>{percent(one)}</b>" in said for one in (0.68, 0.86))
+        and f"<b>{percent(0.65)}" not in said
     ), "the best of each column"
     assert said.count("<b>") == 2
     gains = {
@@ -505,7 +511,7 @@ def test_numbers_on_the_page_are_those_of_the_service(running, ask):
     answer = judge(ask, text)
     (alone,) = running.classify([text])
     assert answer["problem"] == "" and answer["review"] == text
-    assert f"{100 * alone.probability:.1f} %" in answer["verdict"]
+    assert percent(alone.probability) in answer["verdict"]
     found = answer["attribution"]
     hints = [hint for _, _, hint, _ in spans(answer["effects"])][: len(found.words)]
     assert [hint.rsplit(": ")[-1] for hint in hints] == [
@@ -597,9 +603,7 @@ def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(
     assert (
         "<ins>dull</ins>" in answer["moves"] and "not as it is now" in answer["stale"]
     )
-    assert (
-        f"{100 * classify(['A dull film.'])[0].probability:.1f} %" in answer["verdict"]
-    )
+    assert percent(classify(["A dull film."])[0].probability) in answer["verdict"]
     other = ask.answer(tab.follow, attribution=found, text="Two hours wasted.")
     assert other["moves"] == "" and other["stale"] and other["verdict"]
     assert texts == ["A dull film.", "Two hours wasted."]
@@ -675,7 +679,7 @@ def test_each_text_of_a_pair_has_its_verdict_and_what_it_should_be(running):
     pairs = zip(sections, tab.PAIRS[number]["texts"], strict=True)
     for section, wanted in pairs:
         (judged,) = running.classify([wanted["text"]])
-        assert f"{judged.label} <b>{100 * judged.probability:.1f} %</b>" in section
+        assert f"{judged.label} <b>{percent(judged.probability)}</b>" in section
         assert ("The model gets this right." in section) == (
             judged.label == wanted["label"]
         )
@@ -715,7 +719,9 @@ def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
         ["learned weights", "causal", 0.9174, 0.8681, "pre-trained"],
     ]
     assert (
-        "81.2 %" in html and html.count(" best") == 2 and "1,612,994 parameters" in html
+        percent(0.8123) in html
+        and html.count(" best") == 2
+        and "1,612,994 parameters" in html
     )
 
 

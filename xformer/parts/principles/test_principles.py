@@ -726,7 +726,8 @@ def test_the_most_bits_are_those_of_the_mask_that_is_chosen(
 def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
     said = figures.summary(hand_walk(), 0, "scaled", 6, "padding")
     assert (
-        "goes to x&amp;y (100 %); it is spread over 0.00 bits of 1.00 possible" in said
+        f"goes to x&amp;y ({figures.percent(1)}); it is spread over 0.00 bits of 1.00 possible"
+        in said
     )
     assert "is 1.00" in figures.summary(hand_walk(), 0, "scaled", 0, "padding")
     assert "Without the mask, " in figures.summary(hand_walk(), 0, "scaled", 0, "none")

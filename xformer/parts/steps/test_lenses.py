@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from xformer.figures.labels import percent
 from xformer.parts.steps import lenses as layers
 from xformer.results import Candidate, DecoderReadings, ReadDecoder, TranslateByLayer
 from xformer.strings import SPANISH
@@ -63,10 +64,12 @@ def test_cells_hold_the_likeliest_piece_its_share_and_the_rank_of_the_written_on
         "one cell is a stop of the Tab key"
     )
     assert (
-        "Step 1, before layer 1: &lt;b&gt; 50.0 %; the piece that is written, El, has 10.0 %, rank 2"
+        f"Step 1, before layer 1: &lt;b&gt; {percent(0.5)}; the piece that is written, El, has {percent(0.1)}, rank 2"
         in html
     )
-    assert "Paso 1, capa 1: El 90.0 %" in layers.lens(readings, ["▁The"], 1, SPANISH)
+    assert f"Paso 1, capa 1: El {percent(0.9)}" in layers.lens(
+        readings, ["▁The"], 1, SPANISH
+    )
 
 
 def test_the_table_shows_what_the_service_reads(running, learned_pairs):

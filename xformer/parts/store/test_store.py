@@ -9,6 +9,7 @@ from hypothesis import given
 from tests.made import rows_below
 from tests.test_fuzz import ANY, answered, few
 from xformer.explain import principles as walkthrough
+from xformer.figures.labels import percent
 from xformer.parts.store import draw as figures
 from xformer.parts.store import part as tab
 from xformer.parts.store import records as store
@@ -91,7 +92,9 @@ def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
         rows_below(soft)[0][0] == "The cat"
         and '<p class="large" lang="en">it &lt;b&gt;purrs</p>' in soft
     )
-    assert "The argmax retrieves one record, “The cat”, with weight 100 %" in hard
+    assert (
+        f"The argmax retrieves one record, “The cat”, with weight {percent(1)}" in hard
+    )
 
 
 def test_before_a_query_nothing_is_shown_and_a_bad_record_is_named(running):
@@ -111,15 +114,15 @@ def test_the_store_retrieves_one_record_or_blends_them():
     assert (
         "0.333" in soft
         and "0.667" in soft
-        and "the largest share, 66.7 %, is that of “K2”" in soft
+        and f"the largest share, {percent(2 / 3)}, is that of “K2”" in soft
     )
     hard = figures.store(records, cosines, walkthrough.HARD)
     assert (
-        "The argmax retrieves one record, “K2”, with weight 100 %" in hard
+        f"The argmax retrieves one record, “K2”, with weight {percent(1)}" in hard
         and "--share:0.000" in hard
     )
     assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
-    assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
+    assert f"every record has {percent(0.5)}" in figures.store(records, cosines, 0.0)
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, walkthrough.HARD])
