@@ -95,6 +95,7 @@ WORDS = {
     "ejercicio": "class", "haz": "search", "beam": "steps", "softmax": "softmax",
     "learning rate": "learning rate|tasa", "pieza": "piece|pieza",
     "encoder": "encoder|codificador",
+    "warm-up": '"recorded_question": "order"', "calentamiento": '"recorded_question": "order"',
 }  # fmt: skip
 SEARCH = """words => {
   const field = document.querySelector('dialog input');
