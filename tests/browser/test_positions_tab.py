@@ -75,6 +75,11 @@ def test_positions_are_changed_and_pictures_follow_their_controls(visit, learned
         ).to_be_visible()
     expect(page.locator(".pos-rotation .caption")).to_contain_text("Pair 3")
     expect(page.get_by_text(said("pos_checked"))).to_be_visible()
+    turned = [
+        page.get_by_label(f"range slider for {say(key)}").bounding_box()
+        for key in ("pos_pair_label", "pos_from", "pos_steps")
+    ]
+    assert len({round(one["y"]) for one in turned}) == 1, "they stand in one line"
     set_number(page, "pos_steps", "5")
     idle(page)
     assert all(
