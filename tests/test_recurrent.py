@@ -16,6 +16,7 @@ from tests.fixtures import learn_by_heart
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.figures.attention import Choice, units
+from xformer.figures.labels import percent
 from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
 from xformer.parts.attention import part as tab
@@ -351,7 +352,7 @@ def test_the_pool_offers_recurrent_models_and_the_page_opens_with_them(
         )
         rows = "S" if attention else "1"  # all states, or the last one
         assert (
-            f"The GRUs hold {100 * grus / recurrent_service.info.parameters:.1f} % of the parameters; the encoder "
+            f"The GRUs hold {percent(grus / recurrent_service.info.parameters)} of the parameters; the encoder "
             f"hands {rows} × {recurrent_service.info.d_model} numbers on to the decoder."
         ) in towers
         said, _ = open_at(

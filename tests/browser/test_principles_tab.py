@@ -97,7 +97,7 @@ def test_the_equation_is_walked_and_a_block_of_the_model_opens_its_heads(
     expect(panel.get_by_role("radio", name=say("first_mask_future"))).to_be_checked()
     panel.get_by_text(say("first_mask_none"), exact=True).click()
     expect(panel).to_contain_text(
-        re.compile(r"Without the future mask, .+ % of the look goes to pieces")
+        re.compile(r"Without the future mask, .+\s% of the look goes to pieces")
     )
     expect(page.locator(".first-map .caption")).to_contain_text(say("first_mask_none"))
     ask_as(page, 1)

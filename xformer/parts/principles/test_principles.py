@@ -536,7 +536,7 @@ def test_another_stack_has_its_own_mask_which_may_be_lifted(
     )
     lifted = draw(first_stack="decoder_self", mask="none")
     assert re.search(
-        "Without the future mask, .+ % of the look goes to pieces", lifted["summary"]
+        r"Without the future mask, .+\s% of the look goes to pieces", lifted["summary"]
     )
     assert "None · β = 0.354" in title(lifted["map"])
 
