@@ -10,7 +10,7 @@ from xformer.serve.protocol import DEEPEST, LARGEST_SEED, NORMS, WIDEST, StudySe
 from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import Whole
-from xformer.ui.handlers import LATEST
+from xformer.ui.handlers import SWIFT_LATEST
 from xformer.ui.layout import Layout, narrow, wide
 
 ID = "beginning"
@@ -36,7 +36,7 @@ def build(part: Layout) -> None:
     gr.on(
         [part.opened.change, *part.changes()],
         **part.listener(draw, "said", "picture", problem="problem", only_here=True),
-        **LATEST,
+        **SWIFT_LATEST,
     )
 
 

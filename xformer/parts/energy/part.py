@@ -91,12 +91,7 @@ def build(part: Layout) -> None:
         f'<details class="more"><summary>{part.html("more")}</summary>'
         f"{note(part.language, 'energy_text')}</details>"
     )
-    pictures.listen(
-        problem,
-        part.opened.change,
-        yours.submit,
-        how=QUIET,
-    )
+    pictures.listen(problem, part.opened.change, yours.submit)
     _autoencoder(part)
     drawn.choose(
         **pictures.listener(
@@ -173,7 +168,7 @@ def _widths(outer: Layout) -> None:
             draw_widths,
             seen="widths_open",
         )
-    pictures.listen(problem, part.opened.change, how=QUIET)
+    pictures.listen(problem, part.opened.change)
     part.views["widths"] = opened_by(part.controls, fold)
     outer.include(part)
 
