@@ -3,7 +3,7 @@ often, and what is said."""
 
 import logging
 import threading
-from inspect import signature
+from inspect import isgeneratorfunction, signature
 from types import SimpleNamespace
 
 import gradio as gr
@@ -66,9 +66,9 @@ def declared(running):
         page = laid_out(running, tabs=[a_tab(declare, **more)])
         pictures = page.pictures["tried"]
 
-        def draw(language=ENGLISH, service=asked, **values):
-            return Ask.always(service, language).answer(
-                pictures.draw,
+        def answers(language=ENGLISH, service=asked, **values):
+            return Ask.always(service, language).answers(
+                pictures.stream,
                 made=made,
                 **{
                     "number": 3,
@@ -79,6 +79,12 @@ def declared(running):
                 },
             )
 
+        def draw(*given, **values):
+            (only,) = answers(*given, **values)
+            return only
+
+        draw.answers = answers
+        draw.each = lambda **values: [*answers(**values)]
         draw.page = page
         draw.made = made
         return pictures, draw, asked
@@ -359,6 +365,88 @@ def test_a_fact_says_how_far_it_is_and_that_is_no_input(declared):
     assert draw(progress=print) == {"problem": ""} and told == [(1, 2)]
     assert "progress" in signature(pictures.listener()["fn"]).parameters
     assert "progress" not in signature(pictures.listener(late=True)["fn"]).parameters
+
+
+def sums(number, wanted):
+    """1, 3, 6 … up to the sum of the numbers from 1 to `number`."""
+    if not wanted:
+        yield None
+    for last in range(1, number + 1):
+        if last > 4:
+            raise UserError(Message.of("error_left"))
+        yield last * (last + 1) // 2
+
+
+def streaming(pictures, controls):
+    pictures.fact("sums", sums)
+    pictures.fact("next", lambda sums: sums + 1)
+    pictures.add("told", gr.HTML(), lambda sums, colour: f"{colour} {sums}")
+    pictures.add("more", gr.HTML(), lambda next, sums: next)
+    pictures.add("plain", gr.HTML(), lambda number: number)
+
+
+def test_what_depends_on_a_fact_that_streams_is_drawn_with_each_of_its_values(declared):
+    _, draw, _ = declared(streaming)
+    assert draw.each() == [
+        {"problem": "", "told": "red 1", "more": 2, "plain": 3},
+        {"problem": "", "told": "red 3", "more": 4},
+        {"problem": "", "told": "red 6", "more": 7},
+    ]
+    assert draw.each() == [{"problem": ""}], "it is there"
+    assert draw.each(colour="blue") == [{"problem": "", "told": "blue 6"}]
+    assert [one["told"] for one in draw.each(number=2)] == ["red 1", "red 3"]
+
+
+def test_while_a_fact_that_streams_is_none_what_depends_on_it_stays(declared):
+    _, draw, _ = declared(streaming)
+    first, second = draw.each(number=1, wanted=False)
+    assert first == {"problem": "", "plain": 1}
+    assert second == {"problem": "", "told": "red 1", "more": 2}
+
+
+def test_a_fact_that_was_broken_off_is_not_taken_for_whole(declared):
+    _, draw, _ = declared(streaming)
+    answers = draw.answers()
+    assert [next(answers)["told"], next(answers)["told"]] == ["red 1", "red 3"]
+    del answers
+    assert [one["told"] for one in draw.each()] == ["red 1", "red 3", "red 6"]
+
+
+def test_a_fact_that_fails_on_its_way_says_so_and_begins_again(declared):
+    _, draw, _ = declared(streaming)
+    for _ in range(2):
+        *told, failed = draw.each(number=5)
+        assert [one["told"][4:] for one in told] == ["1", "3", "6", "10"]
+        assert ENGLISH.html("error_left") in failed["problem"]
+        assert {*failed} == {"problem"}, "what was drawn stays"
+
+
+def test_where_a_fact_fails_on_its_way_all_are_cleared_if_so_declared(declared):
+    _, draw, _ = declared(streaming, cleared={"told": None})
+    failed = draw.each(number=5)[-1]
+    assert failed["told"] is None and ENGLISH.html("error_left") in failed["problem"]
+    assert draw.each(number=1)[-1]["told"] == "red 1"
+
+
+def test_only_who_streams_makes_what_does_and_late_pictures_come_with_each_value(
+    declared,
+):
+    def declare(pictures, controls):
+        pictures.fact("sums", sums)
+        pictures.follow(lambda sums: {})
+        pictures.add("told", gr.HTML(), lambda sums, colour: sums, late=True)
+
+    pictures, draw, _ = declared(declare)
+    nothing = {"problem": gr.skip()}
+    assert draw.each(late=True) == [nothing], "there is nothing yet"
+    answers = draw.answers()
+    for value in (1, 3, 6):
+        assert {*next(answers)} == {"problem", "tick"}
+        assert draw(late=True) == {**nothing, "told": value}
+    assert [*answers] == [] and draw(number=2, late=True) == nothing, "as it is"
+    assert isgeneratorfunction(pictures.listener()["fn"])
+    for how in ({"late": True}, {"action": lambda service, language: {}}):
+        assert not isgeneratorfunction(pictures.listener(**how)["fn"])
 
 
 def test_nothing_is_kept_of_a_pass_that_is_no_more_on_the_page(

@@ -6,16 +6,17 @@ control, a fact, an input of the page (`trace`, `translation`, `lock`, or what `
 adds), `service`, `language`. A fact is asked of the service, or worked out, once an
 input; its own parameters are such names too. One listener draws what is in sight and
 whose inputs changed since it was drawn; a picture that is `late` comes with a second
-answer, when the first is on the page.
+answer, when the first is on the page. A fact whose function is a generator streams:
+with each value that it yields, what depends on it is drawn again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, isgeneratorfunction, signature
 from itertools import count
 from typing import Any
 
@@ -52,11 +53,12 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A fact or a picture as it was made last: from what, by name, and a fact's
-    value."""
+    """A fact or a picture as it was made last: from what, by name, and a fact's value;
+    half: of one that streams, until it has ended."""
 
     inputs: dict[str, Any]
     value: Any = None
+    half: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,7 @@ class Pictures:
         }
         self.facts: dict[str, Function] = {}
         self.each: dict[str, str] = {}  # by facts, see `fact`
+        self.streams: set[str] = set()  # facts
         self.pictures: dict[str, Picture] = {}
         self.following: Function = lambda: {}
         self.followed: tuple[str, ...] = ()  # keys of controls
@@ -136,7 +139,11 @@ class Pictures:
     def fact(self, name: str, make: Function, each: str = "") -> None:
         """Declare what is made once an input. make: may take `before`, the inputs it
         was made from last and, under `name`, what came out; empty the first time; and
-        `progress`, which is told (done, of).
+        `progress`, which is told (done, of). A generator streams: it yields the value
+        as far as it is there, each time another object. One that was broken off begins
+        again. It is made by listeners without an action, not by late ones, which are
+        queued then; others take what was made last. While it is None, what depends on
+        it stays as it is.
 
         each: a list that `make` takes, and answers with a dictionary of its things. It
         is given only new ones, while all else that it takes stays the same.
@@ -144,6 +151,8 @@ class Pictures:
         self._name(name)
         self.facts[name] = make
         self.each[name] = each
+        if isgeneratorfunction(make):
+            self.streams.add(name)
 
     def add(
         self,
@@ -258,23 +267,15 @@ class Pictures:
         taken = self._base(functions, inputs)
         special = [one for one in (*ANNOTATED, *DEFAULTS) if one in taken]
         wanted = {name: self._component(name) for name in taken if name not in special}
-
-        def drawing(
-            service: Any, language: Language, made: dict[str, Made], **values: Any
-        ) -> dict[str, Any]:
-            return self.draw(service, language, made, action, late, **values)
-
-        drawing.__signature__ = Signature(  # type: ignore[attr-defined]
-            [
-                Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
-                for name in (
-                    "service",
-                    "language",
-                    "made",
-                    *dict.fromkeys((*wanted, *inputs, *special)),
-                )
-            ]
+        streams = self.streams and action is None and not late
+        drawing: Any = partial(
+            Pictures.stream if streams else Pictures.draw,
+            self,
+            action=action,
+            late=late,
         )
+        drawing.__name__ = "drawing"
+        names = dict.fromkeys((*wanted, *inputs, *special))
         self.in_place |= problem is not None and problem in [
             one.component for name, one in self.pictures.items() if name != PROBLEM
         ]
@@ -286,7 +287,7 @@ class Pictures:
         ticks = {TICK: self.tick} if self.ticks and not late else {}
         followed = {name: self._component(name) for name in self.followed}
         return self.ask(
-            drawing,
+            takes("service", "language", "made", *names)(drawing),
             {**wanted, **inputs, "made": self.made},
             {**followed, **outputs, **shown, **ticks},
             problem,
@@ -302,17 +303,35 @@ class Pictures:
         late: bool = False,
         **values: Any,
     ) -> dict[str, Any]:
-        """Answer as a listener does. made: facts and pictures by name, which this
-        changes. values: inputs by name."""
-        now = _Now(self, service, language, made, values)
-        if late or self.in_place:
-            now.answer[PROBLEM] = gr.skip()
+        """Answer as a listener does, with all that streams at its end. made: facts and
+        pictures by name, which this changes. values: inputs by name."""
+        answers = self.stream(service, language, made, action, late, **values)
+        return {name: one for answer in answers for name, one in answer.items()}
+
+    def stream(
+        self,
+        service: Any,
+        language: Language,
+        made: dict[str, Made],
+        action: Function | None = None,
+        late: bool = False,
+        **values: Any,
+    ) -> Iterator[dict[str, Any]]:
+        """Answer as `draw` does, as often as a fact that streams has another value."""
+        now = _Now(self, service, language, made, values, action is None and not late)
         try:
-            if self._ask(now, action):
-                self._draw(now, self._choose(now, late))
-                if len(now.drawn) > 1 and self.ticks and not late:
-                    now.answer[TICK] = str(next(TICKS))
-            return now.answer
+            while True:
+                if late or self.in_place:
+                    now.answer[PROBLEM] = gr.skip()
+                if self._ask(now, action):
+                    self._draw(now, self._choose(now, late))
+                    is_new = len(now.drawn) > 1 or now.running
+                    if is_new and self.ticks and not late:
+                        now.answer[TICK] = str(next(TICKS))
+                yield now.answer
+                action = None
+                if not now.go_on():
+                    return
         except Exception as error:
             cleared = getattr(action, "refused", {}) if now.acting else self.cleared
             if not cleared:
@@ -323,7 +342,7 @@ class Pictures:
                 for name, value in cleared.items()
                 if name in self.pictures or name in self.inputs
             }
-            return {**there, REFUSAL: sentence(error, language)}
+            yield {**there, REFUSAL: sentence(error, language)}
 
     def _ask(self, now: _Now, action: Function | None) -> bool:
         """Answer what the action sets, and then the controls that follow others. Return
@@ -356,6 +375,8 @@ class Pictures:
                     continue
                 inputs = now.inputs(one.draw)
                 last = now.made.get(name)
+                if name != PROBLEM and not now.waiting.isdisjoint(inputs):
+                    continue
                 if (
                     name == PROBLEM
                     or last is None
@@ -447,12 +468,16 @@ class _Now:
         language: Language,
         made: dict[str, Made],
         values: dict[str, Any],
+        streaming: bool,
     ) -> None:
         self.pictures = pictures
         self.made = made
         self.values = values
         self.service = service
         self.language = language
+        self.streaming = streaming  # whether facts that stream are made
+        self.running: dict[str, Generator[Any]] = {}  # those that have not ended
+        self.waiting: set[str] = set()  # facts that are None until one of these goes on
         self.acting = False
         self.known: dict[str, Any] = {}  # facts
         self.failed: dict[str, UserError] = {}
@@ -487,8 +512,13 @@ class _Now:
     def fact(self, name: str) -> Any:
         """The value of a fact as it was made last, or made of what is new."""
         make = self.pictures.facts[name]
+        if name in self.pictures.streams:
+            return self.begin(name, make)
         each = self.pictures.each[name]
         inputs = self.inputs(make)
+        if not self.waiting.isdisjoint(inputs):
+            self.waiting.add(name)
+            return None
         things = inputs.pop(each, ())
         last = self.made.get(name)
         if last is None or not _same(last.inputs, inputs):
@@ -499,6 +529,38 @@ class _Now:
             last = Made(inputs, {one: known[one] for one in things})
         self.made[name] = last
         return last.value
+
+    def begin(self, name: str, make: Function) -> Any:
+        """The value so far of a fact that streams, which is begun where there is none
+        of these inputs, or one that was broken off."""
+        last = self.made.get(name)
+        if self.streaming:
+            inputs = self.inputs(make)
+            is_there = last is not None and _same(last.inputs, inputs)
+            if not is_there or (last.half and name not in self.running):
+                values = self.call(make, name, inputs)
+                last = self.made[name] = Made(inputs, next(values), half=True)
+                self.running[name] = values
+        if last is None or last.value is None:
+            self.waiting.add(name)
+            return None
+        return last.value
+
+    def go_on(self) -> bool:
+        """Take the next value of each fact that streams; return whether there is
+        one."""
+        self.answer = {}
+        self.drawn = {}
+        self.known.clear()
+        self.waiting.clear()
+        for name, values in [*self.running.items()]:
+            last = self.made.get(name, Made({}))  # others may have cleared it
+            try:
+                self.made[name] = replace(last, value=next(values))
+            except StopIteration:
+                self.made[name] = replace(last, half=False)
+                del self.running[name]
+        return bool(self.running)
 
     def inputs(self, function: Function) -> dict[str, Any]:
         """What a function is to be given, for comparison: of a service, which model it
@@ -546,9 +608,9 @@ class _Now:
         self.made.update(self.drawn)
         for name in (*self.pictures.facts, *self.pictures.pictures):
             last = self.made.get(name)
-            if last is not None and any(
-                self._is_gone(one, value) for one, value in last.inputs.items()
-            ):
+            if last is None or last.half:
+                continue
+            if any(self._is_gone(one, value) for one, value in last.inputs.items()):
                 self.made.pop(name, None)
 
     def _is_gone(self, name: str, value: Any) -> bool:
