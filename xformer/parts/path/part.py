@@ -2,9 +2,9 @@
 of layer, and measured."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 
@@ -17,101 +17,95 @@ from xformer.strings import Language
 from xformer.ui.components import figure, script
 from xformer.ui.controls import Whole
 from xformer.ui.generations import at_hand, generation
-from xformer.ui.handlers import LATEST, QUIET, needs, refused
+from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
 ID = "path"
 WITHIN = "scores"
+ENDS = ("path_from", "path_to")  # pieces, from 1
 # By generation, of sentences alone and of some read as one: `research study needed`.
 NEEDED: dict[str, list[dict[str, float]]] = json.loads(
     Path(__file__).with_name("needed.json").read_text(encoding="utf-8")
 )
-# text, pieces; by generation a Reach, a refusal, or None yet
-Measured = tuple[str, tuple[str, ...], dict[str, Any]]
+
+
+class Measured(NamedTuple):
+    """What is known of a text: its pieces, and by generation a Reach, a refusal, or
+    None yet."""
+
+    text: str
+    pieces: tuple[str, ...]
+    found: dict[str, Any]
 
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     part.ask = part.page.always(part.page.models)
-    part.status()
+    pictures = part.pictures(ID, cleared={"drawn": None, "curves": None})
+    problem = part.status()
     part.look("path_look")
-    kernel = part.control(
+    part.control(
         "path_kernel", Whole(named.KERNEL, 2, 7), gr.Slider, elem_classes="path-kernel"
     )
-    part["drawn"] = part.canvas(
-        "path.js", '<div class="drawing"></div>', "path-between", frame="chart"
+    pictures.fact("text", text_of)
+    pictures.fact("measured", measure)
+    pictures.fact("ends", ends_of)
+    pictures.follow(forget, *ENDS)
+    drawn = pictures.add(
+        "drawn",
+        part.canvas(
+            "path.js", '<div class="drawing"></div>', "path-between", frame="chart"
+        ),
+        draw,
+        late=True,
     )
-    part["measured"] = gr.State()
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
-            part["curves"] = part.plot("path-curves")
+            pictures.add("curves", part.plot("path-curves"), draw_curves, late=True)
         with gr.Column(min_width=300):
             part["needed"] = part.plot("path-needed")
     gr.HTML(figures.needed_said(NEEDED, part.language), elem_classes="summary")
     gr.HTML(named.missing(part.page.models.names, part.language))
-    # pieces, from 1
-    ends = [
-        part.hidden(key, Whole(0, 0, MeasureReach.MOST))
-        for key in ("path_from", "path_to")
-    ]
-    part["drawn"].choose(
+    ends = [part.hidden(key, Whole(0, 0, MeasureReach.MOST)) for key in ENDS]
+    drawn.choose(
         None, None, ends, js=script("chosenPath"), trigger_mode="multiple", **QUIET
     )
-    part.opened.change(
-        **part.listener(
-            measure,
-            "measured",
-            "path_from",
-            "path_to",
-            "drawn",
-            "curves",
-            problem="problem",
-            only_here=True,
-        ),
-        **LATEST,
-    )
+    pictures.listen(problem, part.opened.change, by_change=ENDS, how=QUIET)
     part.opened.change(**part.listener(draw_needed, "needed", only_here=True), **QUIET)
-    gr.on(
-        [part["measured"].change, kernel.input, ends[0].change, ends[1].change],
-        **part.listener(draw, "drawn", "curves"),
-        **LATEST,
-    )
 
 
-@refused(measured=None, drawn=None, curves=None)
 @needs(translation="no_trace")
-def measure(
-    models: ModelPool,
-    language: Language,
-    *,
-    translation: Translation,
-    measured: Measured | None,
-) -> Any:
-    """Measure how far the pieces of the page's sentence reach in each generation at
-    hand, one after the other."""
-    text = translation.source
-    names = at_hand(models)
-    if measured and measured[0] == text and None not in measured[2].values():
-        return
-    found = dict[str, Any].fromkeys(names)
-    pieces = models.default.split(text)[0].pieces
+def text_of(translation: Translation) -> str:
+    """The sentence of the page, however it was translated."""
+    return translation.source
+
+
+def measure(service: ModelPool, text: str, language: Language) -> Iterator[Measured]:
+    """Measure how far the pieces of a sentence reach in each generation at hand, one
+    after the other."""
+    found = dict[str, Any].fromkeys(at_hand(service))
+    pieces = service.default.split(text)[0].pieces
     if not 1 < len(pieces) < MeasureReach.MOST:
         raise UserError(
             Message.of(
                 "path_error", pieces=len(pieces), least=2, most=MeasureReach.MOST - 1
             )
         )
-    yield {
-        "measured": (text, pieces, {**found}),
-        **({"path_from": 0, "path_to": 0} if measured else {}),
-    }
-    for name in names:
+    yield Measured(text, pieces, {**found})
+    for name in found:
         try:
-            with generation(models, name) as service:
-                found[name] = service.ask(MeasureReach(text))
+            with generation(service, name) as model:
+                found[name] = model.ask(MeasureReach(text))
         except UserError as error:
             found[name] = error.say(language)
-        yield {"measured": (text, pieces, {**found})}
+        yield Measured(text, pieces, {**found})
+
+
+def forget(measured: Measured, before: dict[str, Any]) -> dict[str, int]:
+    """Words that are chosen are of their sentence."""
+    last = before.get("measured")
+    is_new = last is not None and last.text != measured.text
+    return dict.fromkeys(ENDS, 0) if is_new else {}
 
 
 def draw_needed(models: ModelPool, language: Language) -> dict[str, Any]:
@@ -119,22 +113,12 @@ def draw_needed(models: ModelPool, language: Language) -> dict[str, Any]:
     return {"needed": figure(figures.needed(NEEDED, language))}
 
 
-def draw(
-    models: ModelPool,
-    language: Language,
-    *,
-    measured: Measured | None,
-    path_kernel: int,
-    path_from: int | None,
-    path_to: int | None,
-) -> dict[str, Any]:
-    """Draw the path between the pieces that are chosen; from the first to the last with
-    a letter if none are."""
-    _, pieces, found = measured or ("", (), {})
-    # all have these
-    pieces = next(
-        (one.pieces[:-1] for one in found.values() if isinstance(one, Reach)), pieces
-    )
+def ends_of(
+    measured: Measured, path_from: int | None, path_to: int | None
+) -> tuple[int, int]:
+    """Find the pieces that are chosen; the first and the last with a letter if none
+    are."""
+    pieces = _pieces(measured)
     first = int(path_from or 0) - 1
     last = int(path_to or 0) - 1
     if first == last or not all(0 <= place < len(pieces) for place in (first, last)):
@@ -144,16 +128,25 @@ def draw(
         ]
         whole = [i for i in lettered if _is_word(pieces, i)]
         last = max(whole or lettered or [1])
-    return (
-        {}
-        if not measured
-        else {
-            "drawn": figures.payload(
-                pieces, found, (first, last), int(path_kernel), language
-            ),
-            "curves": figure(figures.curves(found, abs(last - first), language)),
-        }
-    )
+    return first, last
+
+
+def draw(
+    measured: Measured, ends: tuple[int, int], path_kernel: int, language: Language
+) -> dict[str, Any]:
+    """Draw the path between the pieces at both ends."""
+    pieces = _pieces(measured)
+    return figures.payload(pieces, measured.found, ends, int(path_kernel), language)
+
+
+def draw_curves(measured: Measured, ends: tuple[int, int], language: Language) -> Any:
+    return figures.curves(measured.found, abs(ends[0] - ends[1]), language)
+
+
+def _pieces(measured: Measured) -> Sequence[str]:
+    """The pieces that all models have."""
+    reaches = (one for one in measured.found.values() if isinstance(one, Reach))
+    return next((one.pieces[:-1] for one in reaches), measured.pieces)
 
 
 def _is_word(pieces: Sequence[str], place: int) -> bool:

@@ -237,46 +237,57 @@ def test_a_curve_a_model_stands_on_a_logarithmic_axis_and_the_rest_is_left_out(
     assert [one.get("directions") for one in models] == [0, None, None, 8]
 
 
-def answers(pool, text=TEXT, measured=None):
-    return list(
-        Ask.always(pool, ENGLISH).answers(
-            part.measure, translation=pool.default.translate(text), measured=measured
-        )
-    )
+@pytest.fixture
+def opened(made):
+    """`opened(pool, text, made)`: what is answered where the part is opened, and `late`
+    what is drawn of it; made: what is there already."""
+
+    def answers(pool, text=TEXT, made=None, late=False, **values):
+        pictures = opened.pictures
+        return [
+            *Ask.always(pool, ENGLISH).answers(
+                pictures.stream,
+                made={} if made is None else made,
+                late=late,
+                translation=pool.default.translate(text),
+                **{**pictures.controls.defaults(pool.default), **values},
+            )
+        ]
+
+    def opened(*given, **values):
+        return answers(*given, **values)
+
+    opened.pictures = made.pictures[part.ID]
+    opened.late = lambda *given, **values: answers(*given, late=True, **values)[0]
+    return opened
 
 
-def drawn(pool, measured, **values):
-    return Ask.always(pool, ENGLISH).answer(
-        part.draw,
-        measured=measured,
-        **{"path_kernel": 3, "path_from": 0, "path_to": 0, **values},
-    )
-
-
-def test_models_are_measured_one_after_the_other_and_once_a_sentence(generations):
-    first, *others = answers(generations)
-    assert [*first["measured"][2].values()] == [
-        None
-    ] * 4 and "path_from" not in first, "the address stays"
+def test_models_are_measured_one_after_the_other_and_once_a_sentence(
+    generations, opened
+):
+    kept = {}
+    first, *others = opened(generations, made=kept)
+    assert len(others) == 4 and "path_from" not in first, "the address stays"
+    assert [one.found for one in part.measure(generations, "The cat sleeps.", ENGLISH)][
+        0
+    ] == dict.fromkeys(GENERATIONS)
+    *_, last = values = [*part.measure(generations, TEXT, ENGLISH)]
     assert [
-        sum(isinstance(one, Reach) for one in answer["measured"][2].values())
-        for answer in others
-    ] == [1, 2, 3, 4]
-    last = others[-1]["measured"]
-    assert answers(generations, measured=last) == [], "nothing is measured again"
-    again, *_ = answers(generations, "The cat sleeps.", last)
+        sum(isinstance(one, Reach) for one in value.found.values()) for value in values
+    ] == [0, 1, 2, 3, 4]
+    assert opened(generations, made=kept) == [{"problem": ""}], "nothing again"
+    answer = opened.late(generations, made=kept)
+    chosen = answer["drawn"]["chosen"]
+    with generations.lease("gru") as service:
+        pieces = service.split(TEXT)[0].pieces
+    assert pieces[chosen[1]].strip("▁.").isalnum() and chosen[0] == 0
+    assert len(answer["drawn"]["pieces"]) == len(pieces)
+    assert len(json.loads(answer["curves"]["figure"])["data"]) == 4
+    assert [one.get("said") for one in answer["drawn"]["models"]] == [None] * 4
+    again, *_ = opened(generations, "The cat sleeps.", kept, path_from=2, path_to=3)
     assert (again["path_from"], again["path_to"]) == (0, 0), (
         "words that are chosen are of their sentence"
     )
-    answer = drawn(generations, last)
-    with generations.lease("gru") as service:
-        pieces = service.split(TEXT)[0].pieces
-    last = answer["drawn"]["chosen"][1]
-    assert pieces[last].strip("▁.").isalnum()
-    assert answer["drawn"]["chosen"] == (0, last) and len(
-        answer["drawn"]["pieces"]
-    ) == len(pieces)
-    assert len(json.loads(answer["curves"]["figure"])["data"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -290,38 +301,41 @@ def test_models_are_measured_one_after_the_other_and_once_a_sentence(generations
         ((1, 48), None),
     ],
 )
-def test_two_pieces_are_chosen_or_the_first_and_the_last(generations, chosen, wanted):
-    measured = (TEXT, ("▁The", "▁dog", "▁e", "ats", "."), {})
-    answer = drawn(generations, measured, path_from=chosen[0], path_to=chosen[1])
+def test_two_pieces_are_chosen_or_the_first_and_the_last(chosen, wanted):
+    measured = part.Measured(TEXT, ("▁The", "▁dog", "▁e", "ats", "."), {})
+    ends = part.ends_of(measured, *chosen)
     # the last whole word: “eats” is cut
-    assert answer["drawn"]["chosen"] == (wanted or (0, 1)) and answer["curves"] is None
-    assert all(
-        one["route"][0][1] == min(wanted or (0, 1))
-        for one in answer["drawn"]["networks"]
-    )
+    assert ends == (wanted or (0, 1))
+    assert part.draw_curves(measured, ends, ENGLISH) is None
+    drawn = part.draw(measured, ends, 3, ENGLISH)
+    assert all(one["route"][0][1] == min(ends) for one in drawn["networks"])
 
 
-def test_a_sentence_of_too_many_pieces_or_of_one_is_refused_in_a_sentence(generations):
+def test_a_sentence_of_too_many_pieces_or_of_one_is_refused_in_a_sentence(
+    generations, opened
+):
     one = next(
         text
         for text in ("a", "e", "o", "s", "I", "The")
         if len(generations.default.split(text)[0].pieces) == 1
     )
     for text in ("The dog eats the bread. " * 5, one):
-        (answer,) = answers(generations, text)
+        kept = {}
+        (answer,) = opened(generations, text, kept)
         assert (
             "paths are drawn and measured for 2 to 47 pieces" in answer["problem"]
             and answer["drawn"] is None
         )
-        assert drawn(generations, answer["measured"]) == {"problem": ""}
+        assert "drawn" not in opened.late(generations, text, kept)
 
 
 def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(
-    tiny_checkpoint, generation_checkpoints
+    tiny_checkpoint, generation_checkpoints, opened
 ):
+    kept = {}
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), {}, "cpu")) as empty:
-        (only,) = answers(empty)
-        answer = drawn(empty, only["measured"])
+        opened(empty, made=kept)
+        answer = opened.late(empty, made=kept)
         assert (
             answer["drawn"]["models"] == []
             and answer["curves"] is None
@@ -329,7 +343,7 @@ def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(
         )
     wrong = {**generation_checkpoints, "gru": generation_checkpoints["gru-attention"]}
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), wrong, "cpu")) as pool:
-        found = answers(pool)[-1]["measured"][2]
+        *_, (_, _, found) = part.measure(pool, TEXT, ENGLISH)
         assert (
             found["gru"]
             == "The model named gru is of another kind: gru-attention; give its folder another name."

@@ -16,24 +16,17 @@ TEXT = "The dog eats the bread."
 
 @pytest.fixture(scope="module")
 def measured(models):
-    *_, last = path.measure(
-        models, ENGLISH, translation=models.default.translate(TEXT), measured=None
-    )
-    return last["measured"]
+    *_, last = path.measure(models, TEXT, ENGLISH)
+    return last
 
 
 @pytest.fixture
-def answer(models, measured):
+def answer(measured):
     """`answer(first, last, kernel=3)`: what the part answers for two words that were
     chosen."""
     return lambda first=0, last=0, kernel=3: path.draw(
-        models,
-        ENGLISH,
-        measured=measured,
-        path_kernel=kernel,
-        path_from=first,
-        path_to=last,
-    )["drawn"]
+        measured, path.ends_of(measured, first, last), kernel, ENGLISH
+    )
 
 
 def test_two_words_are_chosen_by_click_and_by_key(bench, answer):
