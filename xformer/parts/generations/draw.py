@@ -87,8 +87,10 @@ def translations(
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
-    """Tabulate size, training and scores; HTML. A note below names histories that
-    cannot be read."""
+    """Tabulate size, training and scores; HTML, "" of none. A note below names
+    histories that cannot be read."""
+    if not found:
+        return ""
     rows = []
     sets = list(dict.fromkeys(name for one in found for name in one.scores))
     names = [

@@ -3,6 +3,7 @@ translators, their scores and costs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -17,11 +18,10 @@ from xformer.figures.notice import notice
 from xformer.parts.generations import draw as figures
 from xformer.parts.generations.draw import CURVES, Answer, Generation
 from xformer.results import GENERATIONS, Trace, Translation, UserError
-from xformer.serve.protocol import ModelPool, StudyService, TranslationService
+from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure
 from xformer.ui.generations import at_hand, generation, kept_moment
-from xformer.ui.handlers import LATEST, QUIET, needs
+from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page
 
@@ -34,79 +34,57 @@ FOLDS = (
 )
 WITH_MAPS = GENERATIONS[1:]
 WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
+# by generation its answer and its map, if it has one; None: not yet
+Compared = dict[str, tuple[Answer, Any] | None]
 
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     page = part.page
-    part.ask = part.page.always(part.page.models)
-    part.status()
-    part["table"] = gr.HTML(elem_classes="tables gen-said")
+    part.ask = page.always(page.models)
+    pictures = part.pictures(ID)
+    pictures.fact("compared", compare)
+    problem = pictures.add("problem", part.status(), said_of)
+    pictures.add("table", gr.HTML(elem_classes="tables gen-said"), draw_answers)
     part.look("gen_look")
     gr.HTML(named.missing(page.models.names, part.language))
     # never hidden: what is not mounted loses its value
     with gr.Row(elem_classes="detail maps-of-all"):
-        for name in WITH_MAPS:
+        for i, name in enumerate(WITH_MAPS):
+            pictures.fact(f"map_{i}", partial(map_of, name))
             with gr.Column(min_width=280, visible=name in page.models.names):
-                part[name] = part.map(f"gen-{name}")
+                pictures.add(name, part.map(f"gen-{name}"), draw_map, drawn=f"map_{i}")
+    scores = part.pictures(f"{ID}.scores")
+    scores.fact("found", gather)
+    times = part.pictures(f"{ID}.times", ask=page.always(page.study))
+    times.fact("times", lambda service: service.layer_times())
     with gr.Column(elem_classes="folds"), part.folded("scores"):
-        part["facts"] = gr.HTML(elem_classes="tables")
+        scores.add("facts", gr.HTML(elem_classes="tables"), figures.facts)
         with gr.Row(elem_classes="detail"):
             with gr.Column(min_width=300):
-                part["lengths"] = part.plot("gen-lengths")
+                scores.add("lengths", part.plot("gen-lengths"), figures.lengths)
             with gr.Column(min_width=300):
-                curve = part.choice(
+                part.choice(
                     "gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False
                 )
-                part["curves"] = part.plot("gen-curves")
+                scores.add(
+                    "curves", part.plot("gen-curves"), figures.curves, curve="gen_curve"
+                )
         with part.folded("trained"):
             part.note("gen_trained_text")
-            part["trained"] = gr.HTML(elem_classes="tables")
+            scores.add("trained", gr.HTML(elem_classes="tables"), figures.trained)
         with part.folded("costs"):
             part.note("gen_costs_text")
-            part["costs"] = gr.HTML(elem_classes="tables")
-            part["gains"] = gr.HTML(elem_classes="summary")
+            pictures.add("costs", gr.HTML(elem_classes="tables"), draw_costs)
+            scores.add("gains", gr.HTML(elem_classes="summary"), figures.gains)
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-                part["picture"] = part.plot("gen-times")
-                part["said"] = gr.HTML(elem_classes="summary")
-    part |= {"compared": gr.State(), "found": gr.State(), "measured": gr.State()}
-    part.opened.change(
-        **part.listener(
-            compare,
-            "compared",
-            "table",
-            "costs",
-            *WITH_MAPS,
-            problem="problem",
-            only_here=True,
-        ),
-        **LATEST,
-    )
-    gr.on(
-        [part.opened.change, curve.input],
-        **part.listener(
-            draw,
-            "found",
-            "facts",
-            "trained",
-            "gains",
-            "lengths",
-            "curves",
-            only_here=True,
-        ),
-        **LATEST,
-    )
-    part.opened.change(
-        **part.listener(
-            measure,
-            "measured",
-            "picture",
-            "said",
-            only_here=True,
-            ask=page.always(page.study),
-        ),
-        **QUIET,
-    )
+                drawn = {"measured": "times"}
+                times.add("picture", part.plot("gen-times"), figures.times, **drawn)
+                said = partial(figures.times_said, width=WIDTH)
+                times.add("said", gr.HTML(elem_classes="summary"), said, **drawn)
+    pictures.listen(problem, part.opened.change, how=QUIET)
+    for others in (scores, times):
+        others.listen(None, part.opened.change, how=QUIET)
 
 
 def is_here(page: Page) -> bool:
@@ -114,74 +92,72 @@ def is_here(page: Page) -> bool:
     return bool(at_hand(page.models))
 
 
-@needs(translation="no_trace")
 def compare(
-    models: ModelPool,
-    language: Language,
-    *,
-    translation: Translation,
-    compared: Translation | None,
-) -> Iterator[dict[str, Any]]:
+    service: ModelPool, translation: Translation, language: Language
+) -> Iterator[Compared]:
     """Translate the page's sentence with every generation at hand, one after the other,
     and show where each looks."""
-    said = {
-        "problem": notice(
-            [language.say("gen_spanish")]
-            if looks_like(translation.source, "es")
-            else [],
-            "warning",
-        )
-    }
-    if compared is translation:
-        yield said
-        return
-    names = at_hand(models)
-    pieces = len(translation.source_tokens) + 1
-    answer: dict[str, Any] = {
-        **said,
-        "compared": translation,
-        "costs": figures.complexity(pieces, WIDTH, language),
-    }
-    if not names:
-        yield {**answer, "table": ""}
-        return
-    answers: list[Answer] = []
-    yield {**answer, "table": figures.translations(answers, names, language)}
-    for done, name in enumerate(names, 1):
+    found = Compared.fromkeys(at_hand(service))
+    yield {**found}
+    for name in found:
         try:
-            with generation(models, name) as service:
-                answered, trace = service.translate_and_trace(
-                    translation.source, translation.alone
-                )
-                drawn = _map(service, name, trace, language)
-                # The first translation may have loaded the model and made its buffers.
-                seconds = median(
-                    service.translate(translation.source, translation.alone).seconds
-                    for _ in range(figures.WARM)
-                )
-            best = answered.best
-            answers.append(
-                Answer(
-                    name, best.text, seconds, sum(best.log_probs) / len(best.log_probs)
-                )
-            )
+            with generation(service, name) as model:
+                found[name] = _answered(model, name, translation, language)
         except UserError as error:
-            drawn = {}
-            answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
-        yield {
-            **said,
-            "table": figures.translations(answers, names[done:], language),
-            **drawn,
-        }
+            found[name] = Answer(name, "", 0.0, 0.0, error.say(language)), None
+        yield {**found}
+
+
+def _answered(
+    service: TranslationService, name: str, translation: Translation, language: Language
+) -> tuple[Answer, Any]:
+    """What a generation answers, and its map."""
+    answered, trace = service.translate_and_trace(translation.source, translation.alone)
+    # The first translation may have loaded the model and made its buffers.
+    seconds = median(
+        service.translate(translation.source, translation.alone).seconds
+        for _ in range(figures.WARM)
+    )
+    best = answered.best
+    sure = sum(best.log_probs) / len(best.log_probs)
+    drawn = _map(service, name, trace, language)
+    return Answer(name, best.text, seconds, sure), drawn
+
+
+@needs(translation="no_trace")
+def said_of(translation: Translation, language: Language) -> str:
+    """Say it where a sentence is not in the language that the models read."""
+    is_spanish = looks_like(translation.source, "es")
+    return notice([language.say("gen_spanish")] if is_spanish else [], "warning")
+
+
+def draw_costs(translation: Translation, language: Language) -> str:
+    return figures.complexity(len(translation.source_tokens) + 1, WIDTH, language)
+
+
+def draw_answers(compared: Compared, language: Language) -> str:
+    """Tabulate what was answered, and who is awaited."""
+    answers = [one[0] for one in compared.values() if one]
+    waiting = [name for name, one in compared.items() if one is None]
+    return figures.translations(answers, waiting, language) if compared else ""
+
+
+def map_of(name: str, compared: Compared) -> Any:
+    """The map of a generation; None where there is none, or none yet."""
+    return (compared.get(name) or (None, None))[1]
+
+
+def draw_map(drawn: Any) -> Any:
+    return gr.skip() if drawn is None else drawn
 
 
 def _map(
     service: TranslationService, name: str, trace: Trace, language: Language
-) -> dict[str, Any]:
-    """Draw the map of the head that aligns best, where a model has one, by words, with
-    its error in the title."""
+) -> Any:
+    """Draw the map of the head that aligns best, by words, with its error in the title;
+    None where a model has none."""
     if name not in WITH_MAPS or not service.info.layers("cross"):
-        return {}
+        return None
     head = service.best_head
     errors = service.alignment_errors(service.best_head)
     given = {head} if alignment.reading(errors) == "given" else set()
@@ -206,35 +182,19 @@ def _map(
         )
     )
     identity = service.info.versioned
-    return {name: head_payload.payload(short, choice, identity, language)}
+    return head_payload.payload(short, choice, identity, language)
 
 
-def draw(
-    models: ModelPool,
-    language: Language,
-    *,
-    found: list[Generation] | None,
-    gen_curve: str,
-) -> dict[str, Any]:
-    """Draw what was measured of the generations at hand: their scores once, and the
-    curve that is chosen."""
-    if found is not None:
-        return {"curves": figure(figures.curves(found, gen_curve, language))}
+def gather(service: ModelPool, language: Language) -> list[Generation]:
+    """Gather what was measured of the generations at hand."""
     found = []
-    for name in at_hand(models):
+    for name in at_hand(service):
         try:
-            with generation(models, name) as service:
-                found.append(_measured(service, name, language))
+            with generation(service, name) as model:
+                found.append(_measured(model, name, language))
         except UserError:  # `compare` says why
             continue
-    return {
-        "found": found,
-        "facts": figures.facts(found, language) if found else "",
-        "trained": figures.trained(found, language),
-        "gains": figures.gains(found, language),
-        "lengths": figure(figures.lengths(found, language)),
-        "curves": figure(figures.curves(found, gen_curve, language)),
-    }
+    return found
 
 
 def _measured(service: TranslationService, name: str, language: Language) -> Generation:
@@ -269,19 +229,4 @@ def _scores(service: TranslationService) -> dict[str, float]:
         for one in service.metrics.get("scores", ())
         if one.get("bleu") is not None
         and not (one.get("plain") or one.get("lowercase"))
-    }
-
-
-def measure(
-    study: StudyService, language: Language, *, measured: bool | None
-) -> dict[str, Any]:
-    """Measure once, on this machine, how long a recurrent layer and one of attention
-    read."""
-    if measured:
-        return {}
-    times = study.layer_times()
-    return {
-        "measured": True,
-        "picture": figure(figures.times(times, language)),
-        "said": figures.times_said(times, WIDTH, language),
     }

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.harness import ROOT
-from tests.pages import laid_out
+from tests.pages import laid_out, shown
 from xformer.explain import complexity
 from xformer.explain.complexity import LENGTHS, layer_times
 from xformer.figures.generation import label, missing
@@ -44,14 +44,34 @@ def asked(pool, language=ENGLISH):
     return Ask.always(pool, language)
 
 
-def compared(pool, text="The cat sleeps.", **options):
-    translation = pool.default.translate(text, Options(**options))
-    return list(
-        asked(pool).answers(part.compare, translation=translation, compared=None)
+@pytest.fixture
+def compared(made):
+    """`compared(pool, text, beam=…)`: what is answered where the part is opened."""
+
+    def compared(pool, text="The cat sleeps.", kept=None, translation=None, **options):
+        return [
+            *asked(pool).answers(
+                made.pictures[part.ID].stream,
+                made={} if kept is None else kept,
+                translation=translation
+                or pool.default.translate(text, Options(**options)),
+            )
+        ]
+
+    return compared
+
+
+@pytest.fixture
+def drawn(made):
+    """`drawn(pool, curve)`: what is drawn of what was measured of the generations."""
+    return lambda pool, curve="bleu", kept=None: shown(
+        made.pictures[f"{part.ID}.scores"], pool, made=kept, gen_curve=curve
     )
 
 
-def test_the_sentence_goes_through_all_generations_one_after_the_other(generations):
+def test_the_sentence_goes_through_all_generations_one_after_the_other(
+    generations, compared
+):
     first, *answers = compared(generations, beam=2)
     assert len(answers) == len(GENERATIONS) and "n / k" in first["costs"]
     assert [answer["table"].count(">…</span>") for answer in (first, *answers)] == [
@@ -75,7 +95,7 @@ def test_the_sentence_goes_through_all_generations_one_after_the_other(generatio
         assert label(name) in table
 
 
-def test_of_a_spanish_sentence_is_said_that_they_read_english(generations):
+def test_of_a_spanish_sentence_is_said_that_they_read_english(generations, compared):
     """As the page has one where its model translates from Spanish."""
     assert {answer["problem"] for answer in compared(generations)} == {""}
     spanish = compared(generations, "El gato que vi está en la casa.")
@@ -85,7 +105,9 @@ def test_of_a_spanish_sentence_is_said_that_they_read_english(generations):
     )
 
 
-def test_the_time_of_each_is_the_median_of_warm_translations(generations, monkeypatch):
+def test_the_time_of_each_is_the_median_of_warm_translations(
+    generations, monkeypatch, compared
+):
     """The first translation, which may have had to load the model, is not timed."""
     took = iter((0.3, 0.1, 0.2) * len(GENERATIONS))
     translate = Service.translate
@@ -97,30 +119,28 @@ def test_the_time_of_each_is_the_median_of_warm_translations(generations, monkey
         ),
     )
     translation = translate(generations.default, "The cat sleeps.")
-    *_, last = asked(generations).answers(
-        part.compare, translation=translation, compared=None
-    )
+    *_, last = compared(generations, translation=translation)
     assert (
         last["table"].count("200 ms") == len(GENERATIONS) and next(took, None) is None
     )
     assert f"median of {figures.WARM}" in last["table"]
 
 
-def test_the_same_translation_is_not_compared_twice(generations):
+def test_the_same_translation_is_not_compared_twice(generations, compared):
     translation = generations.default.translate("The cat sleeps.")
-    answers = asked(generations).answers(
-        part.compare, translation=translation, compared=translation
-    )
-    assert list(answers) == [{"problem": ""}]
+    kept = {}
+    assert len(compared(generations, kept=kept, translation=translation)) == 5
+    again = compared(generations, kept=kept, translation=translation)
+    assert again == [{"problem": ""}]
 
 
-def test_without_any_generation_the_costs_are_shown_still(empty):
+def test_without_any_generation_the_costs_are_shown_still(empty, compared, drawn):
     (answer,) = compared(empty)
     assert answer["table"] == "" and "Self-attention" in answer["costs"]
     said = missing(empty.names)
     assert all(name in said for name in GENERATIONS) and "docs/TRAINING.md" in said
-    drawn = asked(empty).answer(part.draw, found=None, gen_curve="bleu")
-    assert drawn["facts"] == "" and drawn["lengths"] is None and drawn["curves"] is None
+    scores = drawn(empty)
+    assert scores["facts"] == "" and scores["lengths"] is scores["curves"] is None
 
 
 def settings(said):
@@ -142,9 +162,7 @@ def test_the_lectures_settings_stand_beside_those_in_the_files():
             "cpu",
         )
     ) as pool:
-        said = settings(
-            asked(pool).answer(part.draw, found=None, gen_curve="bleu")["trained"]
-        )
+        said = settings(figures.trained(part.gather(pool, ENGLISH)))
     assert said["Setting"] == [
         "Lecture: TransformerFG",
         "Lecture: TransformerPreLN",
@@ -242,7 +260,7 @@ def test_what_the_files_do_not_say_is_a_dash(generations):
 
 
 def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(
-    folders, tiny_checkpoint, tmp_path
+    folders, tiny_checkpoint, tmp_path, compared
 ):
     broken = shutil.copytree(folders["post-norm"], tmp_path / "post-norm")
     (broken / "model.safetensors").write_bytes(b"x")
@@ -259,26 +277,29 @@ def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(
             or "post-norm" in last["table"]
         )
         assert "colspan=3" in last["table"] and "pre-norm" in last
-        drawn = asked(pool).answer(part.draw, found=None, gen_curve="loss")
-        assert [one.name for one in drawn["found"]] == [
+        assert [one.name for one in part.gather(pool, ENGLISH)] == [
             "gru",
             "gru-attention",
             "pre-norm",
         ]
 
 
-def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoint):
+def test_one_that_is_not_what_its_name_says_is_a_sentence(
+    folders, tiny_checkpoint, compared
+):
     wrong = {**folders, "gru": folders["gru-attention"]}
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), wrong, "cpu")) as pool:
         *_, last = compared(pool)
         assert "The model named gru is of another kind: gru-attention" in last["table"]
-        found = asked(pool).answer(part.draw, found=None, gen_curve="loss")["found"]
+        found = part.gather(pool, ENGLISH)
         assert [one.name for one in found] == ["gru-attention", "post-norm", "pre-norm"]
 
 
-def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations):
-    ask = asked(generations)
-    first = ask.answer(part.draw, found=None, gen_curve="bleu")
+def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(
+    generations, drawn
+):
+    kept = {}
+    first = drawn(generations, kept=kept)
     for text in (
         "0.01 M",
         "1.0 min",
@@ -291,18 +312,16 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
         assert text in first["facts"], text
     (*_, last) = json.loads(first["lengths"]["figure"])["data"]
     assert last["y"] == [30.0, 20.0]
-    for curve in CURVES:
-        answer = ask.answer(part.draw, found=first["found"], gen_curve=curve)
-        assert set(answer) == {"problem", "curves"}
-        drawn = json.loads(answer["curves"]["figure"])["data"]
-        assert [one["name"] for one in drawn if one["mode"] != "markers"] == [
+    for curve in CURVES[1:] + CURVES[:1]:
+        answer = drawn(generations, curve, kept)
+        assert set(answer) == {"curves"}
+        lines = json.loads(answer["curves"]["figure"])["data"]
+        assert [one["name"] for one in lines if one["mode"] != "markers"] == [
             *map(label, GENERATIONS)
         ]
-    loss, held_out, *_ = json.loads(
-        ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"][
-            "figure"
-        ]
-    )["data"]
+    loss, held_out, *_ = json.loads(drawn(generations, "loss")["curves"]["figure"])[
+        "data"
+    ]
     assert (
         loss["y"][0] == 8.0
         and loss["x"][-1] == 0.01
@@ -317,18 +336,20 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
 
 
 def test_the_rates_that_were_tried_and_the_scores_of_all_seeds_are_told(generations):
-    drawn = asked(generations).answer(part.draw, found=None, gen_curve="bleu")
-    assert drawn["facts"].count("21.5 · 20.9 (each of 2 seeds)") == 1, (
+    found = part.gather(generations, ENGLISH)
+    assert figures.facts(found).count("21.5 · 20.9 (each of 2 seeds)") == 1, (
         "of the one that has a study"
     )
     assert (
-        re.sub(r"\s+", " ", drawn["trained"]).count("0.0006: 3.500 · 0.0012: 3.250")
+        re.sub(r"\s+", " ", figures.trained(found)).count(
+            "0.0006: 3.500 · 0.0012: 3.250"
+        )
         == 1
     )
 
 
 def test_which_generations_lie_beyond_the_spread_of_their_seeds_is_told(generations):
-    found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
+    found = part.gather(generations, ENGLISH)
     shipped = [
         replace(one, metrics=checkpoint.read_metrics(ROOT / "checkpoints" / one.name))
         for one in found
@@ -341,7 +362,7 @@ def test_which_generations_lie_beyond_the_spread_of_their_seeds_is_told(generati
 
 
 def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
-    found = asked(generations).answer(part.draw, found=None, gen_curve="loss")["found"]
+    found = part.gather(generations, ENGLISH)
     old = [replace(one, history=replace(one.history, scores=())) for one in found]
     for these, title, traces in (
         (found, "dots of dev", 8),
@@ -352,7 +373,7 @@ def test_a_history_without_losses_on_dev_is_drawn_without_dots(generations):
 
 
 def test_the_order_is_not_said_to_be_decided_where_longer_runs_were_level(generations):
-    facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
+    facts = figures.facts(part.gather(generations, ENGLISH))
     training = (ROOT / "docs" / "TRAINING.md").read_text(encoding="utf-8")
     [(longer, post, pre)] = re.findall(
         r"runs of (\d+) million pieces .*? ended at ([\d.]+) BLEU \(post-norm\) and ([\d.]+) \(pre-norm\)",
@@ -374,7 +395,7 @@ def test_the_order_is_not_said_to_be_decided_where_longer_runs_were_level(genera
 
 
 def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):
-    facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
+    facts = figures.facts(part.gather(generations, ENGLISH))
     rows = re.findall(r"<tr><th scope=row>(.*?)</th>(.*?)</tr>", facts)
     assert [re.findall(r"<td.*?>(.*?)</td>", cells)[1:3] for _, cells in rows] == [
         *[["0.01 M", "1.0 min"]] * 3,
@@ -399,13 +420,11 @@ def test_a_broken_history_is_a_sentence_and_a_missing_one_too(
     (copies["gru"] / recorded.HISTORY).write_text("{")
     (copies["post-norm"] / recorded.HISTORY).unlink()
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), copies, "cpu")) as pool:
-        answer = asked(pool).answer(part.draw, found=None, gen_curve="bleu")
-        assert "is no history of a training run" in answer["facts"]
-        assert (
-            "No history was kept of the training of: Transformer, post-norm"
-            in answer["facts"]
-        )
-        names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
+        found = part.gather(pool, ENGLISH)
+        facts = figures.facts(found)
+        assert "is no history of a training run" in facts
+        assert "No history was kept of the training of: Transformer, post-norm" in facts
+        names = [one.name for one in figures.curves(found, "bleu").data]
         assert names == [label(name) for name in ("gru-attention", "pre-norm")]
 
 
@@ -455,7 +474,7 @@ def test_attention_is_said_to_do_more_only_where_it_does(pieces, said):
     )
 
 
-def test_the_times_are_measured_and_said(monkeypatch):
+def test_the_times_are_measured_and_said(monkeypatch, made):
     state = torch.get_rng_state()
     times = layer_times()
     assert torch.equal(torch.get_rng_state(), state), "others draw from it too"
@@ -465,8 +484,9 @@ def test_the_times_are_measured_and_said(monkeypatch):
     monkeypatch.setattr(
         study, "layer_times", lambda: [LayerTimes(400, 0.05, 0.03, 0.01)]
     )
-    ask = asked(study)
-    answer = ask.answer(part.measure, measured=None)
+    kept = {}
+    pictures = made.pictures[f"{part.ID}.times"]
+    answer = shown(pictures, study, made=kept)
     assert f"one layer of {complexity.WIDTH} numbers" in answer["said"]
     assert (
         "takes 50.0 ms, PyTorch’s own GRU 30.0 ms, and self-attention 10.0 ms; PyTorch’s GRU takes 3.0 times"
@@ -475,7 +495,7 @@ def test_the_times_are_measured_and_said(monkeypatch):
     assert [
         curve["name"] for curve in json.loads(answer["picture"]["figure"])["data"]
     ] == ["GRU, a loop in Python", "GRU of PyTorch", "Self-attention, in one pass"]
-    assert ask.answer(part.measure, measured=True) == {"problem": ""}
+    assert shown(pictures, study, made=kept) == {}
 
 
 def test_the_part_is_the_first_of_its_tab(generations):
