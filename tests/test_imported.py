@@ -1187,7 +1187,7 @@ def test_a_page_of_another_pair_is_in_its_languages(foreign):
     ((name, pair),) = presets(hebrew).items()
     assert pair["texts"] == examples(hebrew)[:2] and name == len(PRESETS)
     with pytest.raises(UserError, match="does not translate English to Spanish"):
-        list(lecture.run(hebrew, ENGLISH, part="lecture", done=False, progress=None))
+        next(lecture.translate(hebrew, progress=None))
     language = ENGLISH.of(hebrew.info)
     assert (language.reads, language.writes) == ('lang="he" dir="rtl"', 'lang="zh"')
     assert not doubts.looks_foreign("זה לא אנגלית וגם לא ספרדית בכלל", "he")

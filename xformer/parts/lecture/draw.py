@@ -84,11 +84,11 @@ class Answer:
 
 def table(
     sentences: Sequence[Sentence],
-    answers: Sequence[Answer] | None,
+    answers: Sequence[Answer],
     model: str,
     language: Language = ENGLISH,
 ) -> str:
-    """Tabulate the sentences, with differences from the reference marked. answers: None
+    """Tabulate the sentences, with differences from the reference marked. answers: none
     before they are computed.
 
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
@@ -105,7 +105,7 @@ def table(
             _marked(answer.text, one.reference) if answer else None,
             Markup(marks([one.english], model, language, named=False)),
         )
-        for one, answer in zip_longest(sentences, answers or ())
+        for one, answer in zip_longest(sentences, answers)
     ]
     return fill("lecture.table", language, names=names, rows=rows)
 

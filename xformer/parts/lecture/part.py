@@ -16,7 +16,7 @@ from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Words
-from xformer.ui.handlers import LATEST, QUIET
+from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 from xformer.ui.tabs import opened_by
@@ -49,16 +49,13 @@ def build(part: Layout) -> None:
         f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>',
         elem_classes="look",
     )
-    part.status()
-    part["summary"] = gr.HTML(elem_classes="summary")
-    part["table"] = part.table("lecture")
-    part["done"] = gr.State(False)
-    part.opened.change(
-        **part.listener(
-            run, "table", "summary", "done", problem="problem", only_here=True
-        ),
-        **LATEST,
-    )
+    pictures = part.pictures(ID)
+    pictures.input("part", part["part"])
+    pictures.fact("answers", translate)
+    problem = part.status()
+    pictures.add("summary", gr.HTML(elem_classes="summary"), summarize, seen=is_here)
+    pictures.add("table", part.table("lecture"), tabulate, seen=is_here)
+    pictures.listen(problem, part.opened.change, how=QUIET)
     _unmasked(part)
 
 
@@ -146,24 +143,18 @@ def draw_masked(found: Unmasked, unmasked_map: str, language: Language) -> Any:
     return figures_unmasked.drawn(found, "masked", unmasked_map, language)
 
 
-def run(
-    service: TranslationService,
-    language: Language,
-    *,
-    part: str,
-    done: bool,
-    progress: Any,
-) -> Iterator[dict[str, Any]]:
-    """Translate the lecture's sentences in one batch, and score them; once a page,
-    where this part is shown."""
-    if part != ID or done:
-        yield {}
-        return
+def is_here(part: str) -> bool:
+    return part == ID
+
+
+def translate(
+    service: TranslationService, progress: Any
+) -> Iterator[list[figures.Answer]]:
+    """Translate the lecture's sentences in one batch, and score each."""
     if (service.info.source, service.info.target) != ("en", "es"):
         raise UserError(Message.of("lecture_reads", model=service.info.name))
-    model = service.info.name
+    yield []
     count = 0
-    yield {"table": figures.table(SENTENCES, None, model, language), "summary": ""}
 
     def more(translated: int) -> None:
         nonlocal count
@@ -173,7 +164,7 @@ def run(
     found = service.translate_many(
         [one.english for one in SENTENCES], Options(alternatives=1), progress=more
     )
-    answers = [
+    yield [
         figures.Answer(
             translation.best.text,
             bleu(one.answer, one.reference),
@@ -181,13 +172,25 @@ def run(
         )
         for one, translation in zip(SENTENCES, found, strict=True)
     ]
+
+
+def tabulate(
+    service: TranslationService, answers: list[figures.Answer], language: Language
+) -> str:
+    """Tabulate the sentences, with what the model says where that is there."""
+    return figures.table(SENTENCES, answers, service.info.name, language)
+
+
+def summarize(
+    service: TranslationService, answers: list[figures.Answer], language: Language
+) -> str:
+    """Score all answers together; "" before they are there."""
+    if not answers:
+        return ""
     theirs, own = (
         corpus_bleu([getattr(answer, name) for answer in answers])
         for name in ("theirs", "own")
     )
-    said = figures.summary(answers, theirs, own, model, language)
-    yield {
-        "table": figures.table(SENTENCES, answers, model, language),
-        "done": True,
-        "summary": paragraphs(said),
-    }
+    return paragraphs(
+        figures.summary(answers, theirs, own, service.info.name, language)
+    )

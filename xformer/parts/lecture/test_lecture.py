@@ -46,7 +46,7 @@ def test_what_our_models_learned_from_is_counted_and_marked():
             assert language.say("first_number", n=number) in note
     assert "for 4, marked “written for training”" in figures.note(tab.SENTENCES)
     assert "“curlers”, “shallow”, “hockey”, “reelected”." in figures.note(tab.SENTENCES)
-    table = figures.table(tab.SENTENCES, None, "M")
+    table = figures.table(tab.SENTENCES, [], "M")
     assert (
         "* in training, for “You&#39;re so shallow.”" in table
         and table.count("<small>* in") == 2
@@ -59,7 +59,7 @@ def test_answers_are_scored_as_the_lecture_writes_them():
 
 def test_a_sentence_that_something_was_written_for_is_marked_under_the_model_it_taught():
     def marked(model):
-        rows = figures.table(tab.SENTENCES, None, model).split("<tr>")
+        rows = figures.table(tab.SENTENCES, [], model).split("<tr>")
         return [
             one.english
             for one, row in zip(tab.SENTENCES, rows[2:], strict=True)
@@ -75,18 +75,25 @@ def test_a_sentence_that_something_was_written_for_is_marked_under_the_model_it_
     assert not marked("pre-norm") and not marked("es-en")
 
 
-def answers(service, language=ENGLISH, **given):
-    return [
-        *Ask.always(service, language).answers(
-            tab.run, **{"part": "lecture", "done": False, "progress": print, **given}
-        )
-    ]
+@pytest.fixture
+def answers(made):
+    """`answers(service, language)`: what is answered where the part is opened."""
+
+    def answers(service, language=ENGLISH, **given):
+        return [
+            *Ask.always(service, language).answers(
+                made.pictures[tab.ID].stream,
+                **{"made": {}, "part": "lecture", "progress": print, **given},
+            )
+        ]
+
+    return answers
 
 
-def test_the_table_comes_before_its_answers_and_then_with_them(running):
+def test_the_table_comes_before_its_answers_and_then_with_them(running, answers):
     told = []
     first, last = answers(running, progress=told.append)
-    assert "…" in first["table"] and "done" not in first and last["done"]
+    assert "…" in first["table"] and "…" not in last["table"]
     assert told[-1] == (20, 20)
     said = [
         translation.best.text
@@ -110,7 +117,7 @@ def test_the_table_comes_before_its_answers_and_then_with_them(running):
     assert "por la fórmula del corpus" in answers(running, SPANISH)[-1]["summary"]
 
 
-def test_a_sentence_is_a_button_that_opens_it(running):
+def test_a_sentence_is_a_button_that_opens_it(running, answers):
     table = answers(running)[0]["table"]
     addresses = [
         json.loads(html.unescape(one))
@@ -127,12 +134,11 @@ def test_a_sentence_is_a_button_that_opens_it(running):
     ) == 40
 
 
-def test_they_are_translated_once_and_only_where_they_are_seen(running):
-    assert (
-        answers(running, part="bleu")
-        == answers(running, done=True)
-        == [{"problem": ""}]
-    )
+def test_they_are_translated_once_and_only_where_they_are_seen(running, answers):
+    kept = {}
+    assert answers(running, part="bleu", made=kept) == [{"problem": ""}]
+    assert len(answers(running, made=kept)) == 2
+    assert answers(running, made=kept) == [{"problem": ""}]
 
 
 def test_what_differs_from_the_reference_is_marked_whatever_its_capitals():
