@@ -12,9 +12,9 @@ with each value that it yields, what depends on it is drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature, isgeneratorfunction, signature
 from itertools import count
@@ -47,18 +47,18 @@ GIVEN = ("service", "language", "before")
 PLAIN = (str, int, float, tuple, list, type(None))
 FOLLOWED = "followed"
 TICK = "tick"
+HALF = {"half": True}  # in place of the inputs of a fact that streams, until its end
 TICKS = count()
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A fact or a picture as it was made last: from what, by name, and a fact's value;
-    half: of one that streams, until it has ended."""
+    """A fact or a picture as it was made last: from what, by name, and a fact's
+    value."""
 
     inputs: dict[str, Any]
     value: Any = None
-    half: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,18 +294,9 @@ class Pictures:
             only_in=self.tab,
         )
 
-    def draw(
-        self,
-        service: Any,
-        language: Language,
-        made: dict[str, Made],
-        action: Function | None = None,
-        late: bool = False,
-        **values: Any,
-    ) -> dict[str, Any]:
-        """Answer as a listener does, with all that streams at its end. made: facts and
-        pictures by name, which this changes. values: inputs by name."""
-        answers = self.stream(service, language, made, action, late, **values)
+    def draw(self, *given: Any, **values: Any) -> dict[str, Any]:
+        """Answer once what `stream` answers in steps."""
+        answers = self.stream(*given, **values)
         return {name: one for answer in answers for name, one in answer.items()}
 
     def stream(
@@ -317,7 +308,8 @@ class Pictures:
         late: bool = False,
         **values: Any,
     ) -> Iterator[dict[str, Any]]:
-        """Answer as `draw` does, as often as a fact that streams has another value."""
+        """Answer as a listener does, again with each value of a fact that streams.
+        made: facts and pictures by name, which this changes. values: inputs by name."""
         now = _Now(self, service, language, made, values, action is None and not late)
         try:
             while True:
@@ -476,7 +468,7 @@ class _Now:
         self.service = service
         self.language = language
         self.streaming = streaming  # whether facts that stream are made
-        self.running: dict[str, Generator[Any]] = {}  # those that have not ended
+        self.running: dict[str, Made] = {}  # those that have not ended: generators
         self.waiting: set[str] = set()  # facts that are None until one of these goes on
         self.acting = False
         self.known: dict[str, Any] = {}  # facts
@@ -533,33 +525,35 @@ class _Now:
     def begin(self, name: str, make: Function) -> Any:
         """The value so far of a fact that streams, which is begun where there is none
         of these inputs, or one that was broken off."""
-        last = self.made.get(name)
         if self.streaming:
             inputs = self.inputs(make)
-            is_there = last is not None and _same(last.inputs, inputs)
-            if not is_there or (last.half and name not in self.running):
-                values = self.call(make, name, inputs)
-                last = self.made[name] = Made(inputs, next(values), half=True)
-                self.running[name] = values
-        if last is None or last.value is None:
+            there = [one[name] for one in (self.made, self.running) if name in one]
+            if not any(_same(one.inputs, inputs) for one in there):
+                self.running[name] = Made(inputs, self.call(make, name, inputs))
+                self.step(name)
+        value = self.made[name].value if name in self.made else None
+        if value is None:
             self.waiting.add(name)
-            return None
-        return last.value
+        return value
+
+    def step(self, name: str) -> None:
+        """Take the next value of a fact that streams, or note that it is whole."""
+        run = self.running[name]
+        try:
+            self.made[name] = Made(HALF, next(run.value))
+        except StopIteration:
+            del self.running[name]
+            if name in self.made:  # nobody has cleared it meanwhile
+                self.made[name] = Made(run.inputs, self.made[name].value)
 
     def go_on(self) -> bool:
-        """Take the next value of each fact that streams; return whether there is
-        one."""
+        """Begin the next answer with the next values of what streams; return whether
+        there is one."""
         self.answer = {}
-        self.drawn = {}
         self.known.clear()
         self.waiting.clear()
-        for name, values in [*self.running.items()]:
-            last = self.made.get(name, Made({}))  # others may have cleared it
-            try:
-                self.made[name] = replace(last, value=next(values))
-            except StopIteration:
-                self.made[name] = replace(last, half=False)
-                del self.running[name]
+        for name in [*self.running]:
+            self.step(name)
         return bool(self.running)
 
     def inputs(self, function: Function) -> dict[str, Any]:
@@ -608,9 +602,9 @@ class _Now:
         self.made.update(self.drawn)
         for name in (*self.pictures.facts, *self.pictures.pictures):
             last = self.made.get(name)
-            if last is None or last.half:
-                continue
-            if any(self._is_gone(one, value) for one, value in last.inputs.items()):
+            if last is not None and any(
+                self._is_gone(one, value) for one, value in last.inputs.items()
+            ):
                 self.made.pop(name, None)
 
     def _is_gone(self, name: str, value: Any) -> bool:

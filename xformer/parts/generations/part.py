@@ -131,6 +131,7 @@ def said_of(translation: Translation, language: Language) -> str:
     return notice([language.say("gen_spanish")] if is_spanish else [], "warning")
 
 
+@needs(translation="no_trace")
 def draw_costs(translation: Translation, language: Language) -> str:
     return figures.complexity(len(translation.source_tokens) + 1, WIDTH, language)
 

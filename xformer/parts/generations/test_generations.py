@@ -95,6 +95,13 @@ def test_the_sentence_goes_through_all_generations_one_after_the_other(
         assert label(name) in table
 
 
+def test_without_a_translation_it_is_said_what_is_awaited(generations, made):
+    pictures = made.pictures[part.ID]
+    said = {"made": {}, "translation": None}
+    (only,) = asked(generations).answers(pictures.stream, **said)
+    assert {*only} == {"problem"} and ENGLISH.html("no_trace") in only["problem"]
+
+
 def test_of_a_spanish_sentence_is_said_that_they_read_english(generations, compared):
     """As the page has one where its model translates from Spanish."""
     assert {answer["problem"] for answer in compared(generations)} == {""}

@@ -15,10 +15,11 @@ from xformer.results import Options, TwoModels
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.serve.two_models import through_both
 from xformer.strings import Language
-from xformer.ui.components import figure, small_maps
+from xformer.ui.components import small_maps
 from xformer.ui.controls import Words
-from xformer.ui.handlers import LATEST, needs, number_of, refused
+from xformer.ui.handlers import LATEST, needs, number_of
 from xformer.ui.layout import Layout
+from xformer.ui.pictures import is_other
 from xformer.ui.tabs import example
 
 ID = "models"
@@ -29,8 +30,6 @@ APART = ("same_first", "same_second", "difference")
 SIDES = range(2)
 HIDDEN = gr.update(value=None, visible=False)
 NOTHING: dict[str, Any] = {
-    "asked": None,
-    "found": None,
     "table": None,
     "apart": "",
     **{f"grid_{side}": HIDDEN for side in SIDES},
@@ -65,6 +64,12 @@ def offered(models: ModelPool, service: TranslationService, _: Any = None) -> Ot
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
     page = part.page
+    pictures = part.pictures(ID, cleared=NOTHING)
+    pictures.input("part", part["part"])
+    pictures.fact("models", lambda: page.models)
+    pictures.fact("found", compare)
+    pictures.fact("maps", draw_maps)
+    pictures.follow(forget, *HEADS)
     with gr.Row(elem_classes="ask two-models"):
         text = part.control(
             "models_text",
@@ -97,53 +102,38 @@ def build(part: Layout) -> None:
         )
         for key in HEADS:
             part.hidden(key, Words(longest=40), gr.Textbox)
-    part.status()
-    part.update(
-        asked=gr.State(), found=gr.State(), table=part.table("two-models-table tables")
-    )
+    problem = pictures.add("problem", part.status(), said_of, seen=is_here)
+    table = part.table("two-models-table tables")
+    pictures.add("table", table, figures.table, seen=is_here)
     part.look("models_look")
-    part.beside(
+    grids = part.beside(
         lambda _: small_maps(part.language),
         {f"grid_{side}": "" for side in SIDES},
         "detail two-grids",
         280,
     )
     with part.folded("same-head", closed=True):
-        part.beside(
+        maps = part.beside(
             part.plot,
             {f"map_{side}": "model-map" for side in SIDES},
             "detail three-maps",
             280,
         )
-        part["apart"] = gr.HTML(elem_classes="summary")
-        part.beside(
+        maps["apart"] = gr.HTML(elem_classes="summary")
+        maps |= part.beside(
             part.plot,
             {name: name.replace("_", "-") for name in APART},
             "detail three-maps",
             280,
         )
-    drawn_names = [name for name in NOTHING if name not in ("asked", "found", "table")]
+    pictures.add_all("maps", {**grids, **maps}, seen=is_here)
 
     def connect() -> None:
         """Translate by the search that is set in another tab."""
-        part.update(
-            {
-                key: page.controls[key].component
-                for key in ("beam", "length_penalty")
-                if key in page.controls
-            }
-        )
-        listener = {
-            **part.listener(
-                run,
-                *NOTHING,
-                *HEADS,
-                problem="problem",
-                only_here=True,
-                models=page.models,
-            ),
-            **LATEST,
-        }
+        for key in ("beam", "length_penalty"):
+            if key in page.controls:
+                pictures.input(key, page.controls[key].component)
+        listener = {**pictures.listener(problem), **LATEST}
         gr.on(
             [
                 part.opened.change,
@@ -155,112 +145,92 @@ def build(part: Layout) -> None:
             **listener,
         )
         page.on_return.append(listener)
+        for grid, key in zip(grids.values(), HEADS, strict=True):
+            chosen = pictures.listener(
+                action=partial(choose, key=key), outputs=part.controls.named(key)
+            )
+            grid.choose(**chosen, **LATEST)
 
-    for side in SIDES:
-        part[f"grid_{side}"].choose(
-            **part.listener(choose, *drawn_names, *HEADS, only_here=True, side=side),
-            **LATEST,
-        )
     page.connections.append(connect)
 
 
+def is_here(part: str) -> bool:
+    return part == ID
+
+
+def forget(
+    service: TranslationService, models_other: str, before: dict[str, Any]
+) -> dict[str, str]:
+    """A head that was chosen is of its models."""
+    is_new = is_other(before, service=service.info, models_other=models_other)
+    return dict.fromkeys(HEADS, "") if is_new else {}
+
+
 @needs(models_text="models_empty", models_other="models_none")
-@refused(**NOTHING)
-def run(
+def compare(
     service: TranslationService,
-    language: Language,
-    *,
-    asked: tuple[Any, ...] | None,
-    part: str,
+    models: ModelPool,
     models_text: str,
     models_other: str,
-    models: ModelPool,
+    models_reference: str | None,
     beam: float = Options.beam,
     length_penalty: float = Options.length_penalty,
-    **more: Any,
-) -> Iterator[dict[str, Any]]:
-    """Put the sentence through both models, which may have to be loaded; nothing where
-    that is on the page already, or another part is. more: the other controls of the
-    part."""
+) -> Iterator[TwoModels | None]:
+    """Put the sentence through both models, the other of which may have to be
+    loaded."""
     name = models_other.strip()
-    reference = more["models_reference"] or ""
     options = Options(
         beam=int(beam), length_penalty=float(length_penalty), alternatives=1
     )
-    wanted = (service.info.identity, name, models_text, reference, options)
-    if part != ID or asked == wanted:
-        yield {}
-        return
     if not models.at_hand(name):
-        yield {
-            "problem": notice([language.say("models_loading", name=name)], "warning")
-        }
+        yield None
     with models.lease(name) as second:
-        found = through_both(service, second, models_text, options, reference)
-    warned = [
-        f"{info.name}: {one.say(language)}"
-        for info, translation in zip(found.infos, found.translations, strict=True)
-        for one in translation.warnings
-    ]
-    heads = (
-        [more[key] for key in HEADS]
-        if asked is None or asked[:2] == wanted[:2]
-        else ["", ""]
+        found = through_both(
+            service, second, models_text, options, models_reference or ""
+        )
+    yield found
+
+
+def said_of(found: TwoModels | None, models_other: str, language: Language) -> str:
+    """Say what is awaited, or what is to say about the sentence."""
+    said = (
+        [language.say("models_loading", name=models_other.strip())]
+        if found is None
+        else [
+            f"{info.name}: {one.say(language)}"
+            for info, translation in zip(found.infos, found.translations, strict=True)
+            for one in translation.warnings
+        ]
     )
-    yield {
-        "asked": wanted,
-        "found": found,
-        "problem": notice(warned, "warning"),
-        "table": figures.table(found, language),
-        **dict(zip(HEADS, heads, strict=True)),
-        **drawn(found, heads, language),
-    }
+    return notice(said, "warning")
 
 
-@needs(found="models_empty")
 def choose(
-    service: TranslationService,
-    language: Language,
-    *,
-    found: TwoModels,
-    models_first: str,
-    models_second: str,
-    event: gr.EventData,
-    side: int,
-) -> dict[str, Any]:
+    service: TranslationService, language: Language, *, event: gr.EventData, key: str
+) -> dict[str, str]:
     """Show the head of a grid that was clicked."""
-    heads = [models_first, models_second]
-    heads[side] = f"cross.{number_of(event, 'layer')}.{number_of(event, 'head')}"
-    return {HEADS[side]: heads[side], **drawn(found, heads, language)}
+    return {key: f"cross.{number_of(event, 'layer')}.{number_of(event, 'head')}"}
 
 
-def drawn(found: TwoModels, names: list[str], language: Language) -> dict[str, Any]:
+def draw_maps(
+    found: TwoModels, models_first: str, models_second: str, language: Language
+) -> dict[str, Any]:
     """Draw the maps of both models, the heads of these names alone, and the first one's
     head in both."""
-    heads = found.heads(names)
+    heads = found.heads([models_first, models_second])
     answer = dict[str, Any]()
     for side, head in enumerate(heads):
-        answer[f"grid_{side}"] = (
-            HIDDEN
-            if head is None
-            else gr.update(
-                value=figures.grid(found, side, head, language), visible=True
-            )
-        )
-        answer[f"map_{side}"] = (
-            None
-            if head is None
-            else figure(figures.own_map(found, side, head, language))
-        )
+        if head is None:
+            answer[f"grid_{side}"] = HIDDEN
+            continue
+        grid = figures.grid(found, side, head, language)
+        answer[f"grid_{side}"] = gr.update(value=grid, visible=True)
+        answer[f"map_{side}"] = figures.own_map(found, side, head, language)
     maps = figures.difference(found, heads[0], language) if heads[0] else None
     if maps is None:
-        return {
-            **answer,
-            "apart": f"<p>{language.html('models_shapes')}</p>",
-            **dict.fromkeys(APART),
-        }
+        return {**answer, "apart": f"<p>{language.html('models_shapes')}</p>"}
     return {
         **answer,
         "apart": paragraphs(maps.summary),
-        **dict(zip(APART, map(figure, maps[:3]), strict=True)),
+        **dict(zip(APART, maps[:3], strict=True)),
     }

@@ -3,6 +3,7 @@ page, and the commands."""
 
 import json
 from contextlib import closing
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,7 @@ from xformer.hub import checkpoint
 from xformer.model import Transformer
 from xformer.parts.two_models import draw as figures
 from xformer.parts.two_models import part
-from xformer.results import Head, UserError
+from xformer.results import Head, Options, UserError
 from xformer.serve.bleu import bleu
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
@@ -182,68 +183,72 @@ def test_the_grids_and_maps_are_of_each_models_own_head(found):
 
 @pytest.fixture
 def asked(pool, learned_pairs):
-    def asked(language=ENGLISH, **named):
+    """`asked(how=…, language=…, made=…, name=value, …)`: what is answered where both
+    models are asked; made: what is there already; how: as `Pictures.stream` takes."""
+    pictures = laid_out(pool).pictures[part.ID]
+
+    def asked(language=ENGLISH, made=None, how=(), **named):
         given = {
-            "asked": None,
             "part": "models",
             "models_text": learned_pairs[4][0],
             "models_other": "sibling",
             "models_reference": "",
             "models_first": "",
             "models_second": "",
-            "models": pool,
+            "beam": Options.beam,
+            "length_penalty": Options.length_penalty,
             **named,
         }
-        return [*Ask.always(pool.default, language).answers(part.run, **given)]
+        return [
+            *Ask.always(pool.default, language).answers(
+                pictures.stream, made={} if made is None else made, **dict(how), **given
+            )
+        ]
 
     return asked
 
 
 def test_the_part_loads_the_other_model_and_shows_both(asked):
-    *loading, answer = asked()
-    assert all("sibling is being loaded" in one["problem"] for one in loading)
+    kept = {}
+    *loading, answer = asked(made=kept)
+    assert all(
+        "sibling is being loaded" in one["problem"] and {*one} == {"problem"}
+        for one in loading
+    )
     assert answer["problem"] == "" and "B · sibling" in answer["table"]
     assert (
         answer["grid_0"]["visible"]
         and answer["map_1"]["figure"]
         and answer["difference"]["figure"]
     )
-    assert asked(asked=answer["asked"]) == [{"problem": ""}], (
-        "it is on the page already"
-    )
+    assert asked(made=kept) == [{"problem": ""}], "it is on the page already"
     assert asked(part="bleu") == [{"problem": ""}]
-    assert (
-        "BLEU"
-        in asked(asked=answer["asked"], models_reference="Ella lee.")[-1]["table"]
-    )
+    assert "BLEU" in asked(made=kept, models_reference="Ella lee.")[-1]["table"]
 
 
-def test_the_head_of_an_address_is_shown_until_another_model_is_chosen(asked, pool):
-    answer = asked(models_second="cross.1.4")[-1]
+def test_the_head_of_an_address_is_shown_until_another_model_is_chosen(asked):
+    kept = {}
+    answer = asked(made=kept, models_second="cross.1.4")[-1]
     assert (
-        answer["models_second"] == "cross.1.4"
-        and "layer 1, head 4" in answer["map_1"]["figure"]
+        "models_second" not in answer and "layer 1, head 4" in answer["map_1"]["figure"]
     )
-    clicked = Ask.always(pool.default, ENGLISH).answer(
-        part.choose,
-        found=answer["found"],
-        models_first="",
+    (clicked,) = asked(
+        made=kept,
+        how={"action": partial(part.choose, key="models_first")},
+        models_text="What is typed is not asked yet.",
         models_second="cross.1.4",
-        side=0,
         event=SimpleNamespace(layer=2, head=2),
     )
     assert (
         clicked["models_first"] == "cross.2.2"
         and "layer 2, head 2" in clicked["map_0"]["figure"]
     )
-    assert "layer 1, head 4" in clicked["map_1"]["figure"]
-    other = asked(
-        asked=answer["asked"], models_other="other-shape", models_second="cross.1.4"
-    )[-1]
+    assert "layer 1, head 4" in clicked["map_1"]["figure"] and "table" not in clicked
+    answers = asked(made=kept, models_other="other-shape", models_second="cross.1.4")
     assert (
-        other["models_second"] == ""
-        and other["difference"] is None
-        and "no heads that correspond" in other["apart"]
+        answers[0]["models_second"] == ""
+        and answers[-1]["difference"] is None
+        and "no heads that correspond" in answers[-1]["apart"]
     )
 
 
@@ -267,12 +272,9 @@ def test_a_model_without_attention_has_a_row_and_a_sentence(asked):
     ],
 )
 def test_what_cannot_be_compared_is_said_and_nothing_old_stays(asked, named, said):
-    answer = asked(**named)[-1]
-    assert (
-        said in answer["problem"]
-        and answer["table"] is None
-        and answer["asked"] is None
-    )
+    kept = {}
+    answer = asked(made=kept, **named)[-1]
+    assert said in answer["problem"] and answer["table"] is None and not kept
 
 
 def test_the_models_of_the_same_languages_are_offered_and_the_address_names_all(pool):
