@@ -78,10 +78,11 @@ def build(part: Layout) -> None:
             pictures.add("costs", gr.HTML(elem_classes="tables"), draw_costs)
             scores.add("gains", gr.HTML(elem_classes="summary"), figures.gains)
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-                drawn = {"measured": "times"}
-                times.add("picture", part.plot("gen-times"), figures.times, **drawn)
-                said = partial(figures.times_said, width=WIDTH)
-                times.add("said", gr.HTML(elem_classes="summary"), said, **drawn)
+                plot = part.plot("gen-times")
+                times.add("picture", plot, figures.times, measured="times")
+                said = gr.HTML(elem_classes="summary")
+                say_times = partial(figures.times_said, width=WIDTH)
+                times.add("said", said, say_times, measured="times")
     pictures.listen(problem, part.opened.change, how=QUIET)
     for others in (scores, times):
         others.listen(None, part.opened.change, how=QUIET)
@@ -92,6 +93,7 @@ def is_here(page: Page) -> bool:
     return bool(at_hand(page.models))
 
 
+@needs(translation="no_trace")
 def compare(
     service: ModelPool, translation: Translation, language: Language
 ) -> Iterator[Compared]:
