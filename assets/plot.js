@@ -262,7 +262,6 @@ export default function start({element, props, trigger, watch}) {
     inside('.caption').textContent = title();
     Object.assign(inside('.plot'), {role: 'img', ariaLabel: title()});  // an image without a name is none
     const Plotly = await loadPlotly();
-    await new Promise(later => setTimeout(later));  // what the answer leads to is asked for first
     if (!isInWindow() || performance.now() < restUntil) await new Promise(later =>
       window.requestIdleCallback?.(later, {timeout: 1000}) ?? setTimeout(later));
     if (turn !== draws) return;  // a newer figure came meanwhile

@@ -14,7 +14,7 @@ from tests.pages import laid_out
 from xformer.results import Message, UserError
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.controls import Controls, OneOf, Switch, Whole
-from xformer.ui.handlers import Ask, needs, refused
+from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Tab
 
@@ -48,7 +48,8 @@ def a_tab(declare, **more):
         pictures = Pictures(page, controls, "tried", tab="translate", **more)
         pictures.fact("square", lambda service, number: service.square(number))
         declare(pictures, controls)
-        pictures.listen(gr.HTML(), page.opened["translate"].change)
+        opened = page.opened["translate"].change
+        pictures.listen(gr.HTML(), opened, how=QUIET if pictures.streams else SWIFT)
         page.on_sentence.append(page.ask(lambda service, language: {}))
         return Tab(controls)
 
@@ -369,6 +370,8 @@ def test_a_fact_says_how_far_it_is_and_that_is_no_input(declared):
 
 def sums(number, wanted):
     """1, 3, 6 … up to the sum of the numbers from 1 to `number`."""
+    if number == 9:
+        raise UserError(Message.of("error_left"))
     if not wanted:
         yield None
     for last in range(1, number + 1):
@@ -419,6 +422,57 @@ def test_a_fact_that_fails_on_its_way_says_so_and_begins_again(declared):
         assert [one["told"][4:] for one in told] == ["1", "3", "6", "10"]
         assert ENGLISH.html("error_left") in failed["problem"]
         assert {*failed} == {"problem"}, "what was drawn stays"
+
+
+def test_what_is_refused_before_its_first_value_is_not_what_was_there_before(declared):
+    _, draw, _ = declared(streaming)
+    draw.each(number=2)
+    for _ in range(2):
+        (refused,) = draw.each(number=9)
+        assert ENGLISH.html("error_left") in refused["problem"]
+
+
+def test_a_listener_that_ends_leaves_what_another_makes_meanwhile(declared):
+    _, draw, _ = declared(streaming)
+    first = draw.answers(number=1)
+    second = draw.answers(number=3)
+    assert [{*next(one)} >= {"told"} for one in (first, second, second)] == [
+        True,
+        False,  # as it is
+        True,
+    ]
+    assert [*first] == [] and draw.each(number=1)[0]["told"] == "red 1"
+
+
+def test_what_another_listener_draws_meanwhile_is_not_undone(declared):
+    _, draw, _ = declared(streaming)
+    answers = draw.answers()
+    assert next(answers)["plain"] == 3
+    assert draw(action=lambda service, language: {}, number=8)["plain"] == 8
+    assert all("plain" not in one for one in answers)
+    assert draw(action=lambda service, language: {}, number=8) == {"problem": ""}
+
+
+def test_a_refusal_of_the_first_values_is_not_said_of_the_whole(declared):
+    def picky(sums):
+        if sums < 6:
+            raise UserError(Message.of("error_left"))
+        return sums
+
+    def declare(pictures, controls):
+        pictures.fact("sums", sums)
+        pictures.add("told", gr.HTML(), picky)
+
+    _, draw, _ = declared(declare)
+    *refused, whole = draw.each()
+    assert len(refused) == 2 and all(one["problem"] for one in refused)
+    assert whole == {"problem": "", "told": 6}
+
+
+def test_who_streams_must_be_queued(declared):
+    pictures, _, _ = declared(streaming)
+    with pytest.raises(ValueError, match="queued"):
+        pictures.listen(gr.HTML())
 
 
 def test_where_a_fact_fails_on_its_way_all_are_cleared_if_so_declared(declared):

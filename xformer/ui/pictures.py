@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, Signature, isgeneratorfunction, signature
 from itertools import count
@@ -59,6 +59,16 @@ class Made:
 
     inputs: dict[str, Any]
     value: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A fact that streams, as one listener makes it: from what, by name, and as it is
+    so far."""
+
+    inputs: dict[str, Any]
+    values: Iterator[Any]
+    last: Made | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +152,9 @@ class Pictures:
         `progress`, which is told (done, of). A generator streams: it yields the value
         as far as it is there, each time another object. One that was broken off begins
         again. It is made by listeners without an action, not by late ones, which are
-        queued then; others take what was made last. While it is None, what depends on
-        it stays as it is.
+        queued then; others take what was made last. While it is None, pictures of it
+        stay as they are, and facts of it that do not stream are None too. A picture of
+        it that changes by controls too is `late`, or these answer when it has ended.
 
         each: a list that `make` takes, and answers with a dictionary of its things. It
         is given only new ones, while all else that it takes stays the same.
@@ -218,6 +229,8 @@ class Pictures:
         """Draw after these events, after what a user changes in a control that a
         picture depends on, and when a part is opened. by_change: controls that others
         change too. how: properties of the listeners."""
+        if self.streams and how.get("queue") is False:
+            raise ValueError("a listener that streams must be queued")
         known: set[str] = set()
         for late, told in ((False, events), (True, (self.tick.change, *late_events))):
             names = [
@@ -360,7 +373,9 @@ class Pictures:
         action. Return their inputs."""
         chosen = {}
         for name, one in self.pictures.items():
-            if one.late != late:
+            streams = not self.streams.isdisjoint(self._all([one.draw]))
+            is_due = streams or name == PROBLEM or not now.is_going_on
+            if one.late != late or not is_due:
                 continue
             with now.noting():
                 if not now.call(one.seen, "", now.inputs(one.seen)):
@@ -430,6 +445,12 @@ class Pictures:
     ) -> list[str]:
         """List the inputs and controls that functions depend on, directly or by facts,
         but for their `own`."""
+        return [one for one in self._all(functions, own) if one not in self.facts]
+
+    def _all(
+        self, functions: Sequence[Function], own: Collection[str] = ()
+    ) -> list[str]:
+        """List what `_base` does, and the facts."""
         waiting = [*functions]
         names = dict[str, None]()
         while waiting:
@@ -438,7 +459,7 @@ class Pictures:
                     waiting.append(self.facts[name])
                 if name not in (*GIVEN, *own):
                     names[name] = None
-        return [name for name in names if name not in self.facts]
+        return [*names]
 
     def _component(self, name: str) -> Any:
         if name in self.inputs:
@@ -468,7 +489,8 @@ class _Now:
         self.service = service
         self.language = language
         self.streaming = streaming  # whether facts that stream are made
-        self.running: dict[str, Made] = {}  # those that have not ended: generators
+        self.running: dict[str, Run] = {}  # those that have not ended
+        self.is_going_on = False  # from the second values on
         self.waiting: set[str] = set()  # facts that are None until one of these goes on
         self.acting = False
         self.known: dict[str, Any] = {}  # facts
@@ -527,33 +549,40 @@ class _Now:
         of these inputs, or one that was broken off."""
         if self.streaming:
             inputs = self.inputs(make)
-            there = [one[name] for one in (self.made, self.running) if name in one]
-            if not any(_same(one.inputs, inputs) for one in there):
-                self.running[name] = Made(inputs, self.call(make, name, inputs))
-                self.step(name)
-        value = self.made[name].value if name in self.made else None
-        if value is None:
+            there = self.running.get(name) or self.made.get(name)
+            if there is None or not _same(there.inputs, inputs):
+                self.step(name, Run(inputs, self.call(make, name, inputs)))
+        run = self.running.get(name)
+        last = run.last if run else self.made.get(name)
+        if last is None or last.value is None:
             self.waiting.add(name)
-        return value
+            return None
+        return last.value
 
-    def step(self, name: str) -> None:
+    def step(self, name: str, run: Run) -> None:
         """Take the next value of a fact that streams, or note that it is whole."""
-        run = self.running[name]
         try:
-            self.made[name] = Made(HALF, next(run.value))
+            last = Made(HALF, next(run.values))
         except StopIteration:
-            del self.running[name]
-            if name in self.made:  # nobody has cleared it meanwhile
-                self.made[name] = Made(run.inputs, self.made[name].value)
+            if run.last is not None:
+                self.made[name] = Made(run.inputs, run.last.value)
+            return
+        self.made[name] = last
+        self.running[name] = replace(run, last=last)
 
     def go_on(self) -> bool:
         """Begin the next answer with the next values of what streams; return whether
         there is one."""
+        self.is_going_on = True
         self.answer = {}
+        self.drawn = {}
+        self.problem = None
         self.known.clear()
         self.waiting.clear()
-        for name in [*self.running]:
-            self.step(name)
+        runs = self.running
+        self.running = {}
+        for name, run in runs.items():
+            self.step(name, run)
         return bool(self.running)
 
     def inputs(self, function: Function) -> dict[str, Any]:

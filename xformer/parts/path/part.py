@@ -70,7 +70,9 @@ def build(part: Layout) -> None:
     drawn.choose(
         None, None, ends, js=script("chosenPath"), trigger_mode="multiple", **QUIET
     )
-    pictures.listen(problem, part.opened.change, by_change=ENDS, how=QUIET)
+    opened = part.opened.change
+    # Late ones too: what was measured while another tab was open is drawn on return.
+    pictures.listen(problem, opened, by_change=ENDS, late_events=[opened], how=QUIET)
     part.opened.change(**part.listener(draw_needed, "needed", only_here=True), **QUIET)
 
 

@@ -159,11 +159,20 @@ def is_here(part: str) -> bool:
 
 
 def forget(
-    service: TranslationService, models_other: str, before: dict[str, Any]
-) -> dict[str, str]:
-    """A head that was chosen is of its models."""
+    service: TranslationService,
+    part: str,
+    models_other: str,
+    models_first: str,
+    models_second: str,
+    before: dict[str, Any],
+) -> dict[str, str] | None:
+    """A head that was chosen is of its models. One that is clicked while a sentence is
+    compared gives way to what is drawn in the end."""
+    if not is_here(part):
+        return None
     is_new = is_other(before, service=service.info, models_other=models_other)
-    return dict.fromkeys(HEADS, "") if is_new else {}
+    heads = ("", "") if is_new else (models_first, models_second)
+    return dict(zip(HEADS, heads, strict=True))
 
 
 @needs(models_text="models_empty", models_other="models_none")

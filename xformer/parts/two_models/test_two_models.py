@@ -212,7 +212,8 @@ def test_the_part_loads_the_other_model_and_shows_both(asked):
     kept = {}
     *loading, answer = asked(made=kept)
     assert all(
-        "sibling is being loaded" in one["problem"] and {*one} == {"problem"}
+        "sibling is being loaded" in one["problem"]
+        and {*one} == {"problem", *part.HEADS}
         for one in loading
     )
     assert answer["problem"] == "" and "B · sibling" in answer["table"]
@@ -221,7 +222,8 @@ def test_the_part_loads_the_other_model_and_shows_both(asked):
         and answer["map_1"]["figure"]
         and answer["difference"]["figure"]
     )
-    assert asked(made=kept) == [{"problem": ""}], "it is on the page already"
+    heads = dict.fromkeys(part.HEADS, "")
+    assert asked(made=kept) == [{"problem": "", **heads}], "it is on the page already"
     assert asked(part="bleu") == [{"problem": ""}]
     assert "BLEU" in asked(made=kept, models_reference="Ella lee.")[-1]["table"]
 
@@ -230,7 +232,8 @@ def test_the_head_of_an_address_is_shown_until_another_model_is_chosen(asked):
     kept = {}
     answer = asked(made=kept, models_second="cross.1.4")[-1]
     assert (
-        "models_second" not in answer and "layer 1, head 4" in answer["map_1"]["figure"]
+        answer["models_second"] == "cross.1.4"
+        and "layer 1, head 4" in answer["map_1"]["figure"]
     )
     (clicked,) = asked(
         made=kept,
