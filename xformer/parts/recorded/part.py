@@ -127,6 +127,14 @@ def draw(
             f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}"
         )
     by_order = question == "order"
+    table = figures.recorded_table(
+        found, question, chosen, language
+    ) + figures.recorded_lengths(found, question, chosen, language)
+    if question == "parts":  # two tables of many rows
+        table = (
+            f'<details class="more"{" open" if chosen else ""}>'
+            f"<summary>{language.html('recorded_numbers')}</summary>{table}</details>"
+        )
     picture, depths = figures.recorded(found, question, chosen, language)
     return answer | {
         "said": paragraphs(said),
@@ -135,8 +143,7 @@ def draw(
         "read": order.settled(found, question, kept.about, language)
         + (order.order_read(found, order.DEEP, language) if by_order else ""),
         "deeper": figure(order.deeper(order.DEEP, language)) if by_order else None,
-        "table": figures.recorded_table(found, question, chosen, language)
-        + figures.recorded_lengths(found, question, chosen, language),
+        "table": table,
     }
 
 

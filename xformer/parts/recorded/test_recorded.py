@@ -18,6 +18,8 @@ from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 
+CHOSEN = "pre-200-0.003-heads-0"  # a run without several heads
+
 
 def run_of(kind, loss, ended="finished", seed=0):
     steps = tuple(range(100, 100 * len(loss) + 100, 100))
@@ -64,6 +66,20 @@ def test_lengths_are_tabulated_where_every_run_has_them():
         html = recorded_lengths({courses.WHOLE: runs}, "rate", None)
         assert ("<table" in html) is told
         assert bool(html) is told
+
+
+@pytest.mark.parametrize(("run", "is_open"), [("", False), (CHOSEN, True)])
+def test_the_tables_of_many_runs_are_folded_until_one_is_chosen(run, is_open):
+    answer = Ask.always(Study(), SPANISH).answer(
+        recorded.draw, recorded_question="parts", recorded_run=run
+    )
+    ((opened, folded),) = re.findall(
+        r'^<details class="more"( open)?>(.*)</details>$', answer["table"], re.DOTALL
+    )
+    assert bool(opened) is is_open
+    assert folded.count("<table") == 2
+    # in the row of its kind of each table
+    assert folded.count("class=chosen") == 2 * is_open
 
 
 def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
