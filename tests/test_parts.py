@@ -1,6 +1,7 @@
 """Transformers with a part taken away: what is left, by what it computes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -27,7 +28,9 @@ def made(without="", config=CONFIG):
     return parts.transformer(config, without).eval()
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part != "smoothing"])
+@pytest.mark.parametrize(
+    "part", [part for part in PARTS if part not in ("dropout", "smoothing")]
+)
 def test_each_part_makes_a_difference_and_what_is_left_learns_and_takes_steps(part):
     whole = made()
     model = made(part)
@@ -102,6 +105,29 @@ def test_without_scaling_products_are_the_square_root_of_d_larger():
         bare.cross_attention(x, memory=bare.cross_attention.keys_values(other)),
         attention.out_proj(wanted),
     )
+
+
+def test_with_slices_a_head_is_made_of_its_own_numbers_of_a_vector_alone():
+    """What they make is twice as large, the square root of four heads."""
+    attention, whole = (
+        made(without).decoder.layers[0].cross_attention for without in ("slices", "")
+    )
+    x = torch.randn(1, 5, 16)
+    other = torch.randn(1, 5, 16)
+    other[..., 4:8] = x[..., 4:8]
+    one, two = (attention.keys_values(some)[:, :, 1] for some in (x, other))
+    torch.testing.assert_close(one, two)
+    alone = torch.zeros_like(x)
+    alone[..., 4:8] = x[..., 4:8]
+    torch.testing.assert_close(one, 2 * whole.keys_values(alone)[:, :, 1])
+    assert made("slices").parameter_count() == made().parameter_count() - 6 * 576
+
+
+def test_without_dropout_training_is_the_same_twice():
+    config = replace(CONFIG, dropout=0.5)
+    for without, same in (("", False), ("dropout", True)):
+        model = made(without, config).train()
+        assert torch.equal(model(SOURCE, TARGET), model(SOURCE, TARGET)) is same
 
 
 def test_one_head_is_as_wide_as_four_and_an_untied_output_has_a_matrix_more():

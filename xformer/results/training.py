@@ -110,9 +110,11 @@ PARTS = (
     "feed_forward",
     "positions",
     "heads",
+    "slices",
     "mask",
     "scaling",
     "before",
+    "dropout",
     "smoothing",
     "tying",
 )

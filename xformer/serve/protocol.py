@@ -29,7 +29,14 @@ from xformer.results.reviews import (
     PretrainingStudy,
     Sentiment,
 )
-from xformer.results.training import History, LiveFrame, LiveWait, Moments, RunSettings
+from xformer.results.training import (
+    PARTS,
+    History,
+    LiveFrame,
+    LiveWait,
+    Moments,
+    RunSettings,
+)
 from xformer.results.translation import Candidate, LengthScore, Pieced, Translation
 from xformer.results.writing import Scored
 from xformer.serve.limits import Guard
@@ -47,6 +54,8 @@ LIVE_STEPS = 1_000
 LIVE_WARMUP = 500
 LIVE_PEAK = 0.1
 LIVE_PAIRS = 1_000
+# parts that a live run may go without: dropout it never has
+LIVE_PARTS = tuple(part for part in PARTS if part != "dropout")
 LIVE_SECONDS = 45  # of training, after which such a run ends
 
 Progress = Callable[[int, int], object]

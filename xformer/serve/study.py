@@ -21,7 +21,6 @@ from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
 from xformer.explain.recorded import Recorded, read, read_pretraining
 from xformer.results import (
-    PARTS,
     LayerTimes,
     LiveFrame,
     LiveWait,
@@ -211,7 +210,7 @@ def _check(settings: RunSettings) -> None:
         ("task", protocol.TASKS),
         ("norm", protocol.NORMS),
         ("schedule", protocol.SCHEDULES),
-        ("without", ("", *PARTS)),
+        ("without", ("", *protocol.LIVE_PARTS)),
     ):
         if (word := getattr(settings, name)) not in offered:
             raise UserError(

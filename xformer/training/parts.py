@@ -68,6 +68,30 @@ class Unmasked(Attention):
         return super().forward(x, None, *others, **named)  # type: ignore[arg-type]
 
 
+class Slices(nn.Module):
+    """Projections of heads that each see their own slice of x alone, as one lecture has
+    it: queries, keys and values of head h are made of dimensions h d to (h + 1) d."""
+
+    def __init__(self, whole: nn.Linear, n_heads: int) -> None:
+        """whole: the projections [3 D, D] of which these are a part; sqrt(H) times as
+        large, so that what they make is as large."""
+        super().__init__()
+        size = whole.in_features // n_heads
+        heads = whole.weight.detach().view(3, n_heads, size, n_heads, size)
+        own = heads.diagonal(dim1=1, dim2=3).movedim(-1, 1)  # [3, H, d, d]
+        self.blocks = nn.Parameter(own * n_heads**0.5)
+        self.bias = whole.bias
+
+    @property
+    def weight(self) -> Tensor:
+        """[3 D, D], zero outside of the slices."""
+        return torch.cat([torch.block_diag(*heads) for heads in self.blocks])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., D] -> [..., 3 D]"""
+        return F.linear(x, self.weight, self.bias)
+
+
 class Untied(Transformer):
     """The output has a matrix of its own, where section 3.4 has that of the
     embeddings."""
@@ -88,14 +112,18 @@ def _become(modules: Iterable[nn.Module], kind: type[nn.Module]) -> None:
 
 def transformer(config: Config, without: str = "") -> Transformer:
     """Make a transformer without one of `results.PARTS`, or a whole one; without
-    "heads", it has one head of the same width; without "before", it divides by sqrt(d)
-    after the softmax; and "smoothing" is no part of the model.
+    "heads", it has one head of the same width; without "slices", each head sees its
+    slice of the input alone; without "before", it divides by sqrt(d) after the softmax;
+    and "smoothing" is no part of the model.
     Raises ValueError for an unknown part."""
     if without == "heads":
         config = replace(config, n_heads=1)
+    elif without == "dropout":
+        config = replace(config, dropout=0.0)
     model = Untied(config) if without == "tying" else Transformer(config)
     layers: list[Any] = [*model.encoder.layers, *model.decoder.layers]
     residuals = [module for module in model.modules() if isinstance(module, Residual)]
+    attentions = [module for module in model.modules() if isinstance(module, Attention)]
     if without == "residual":
         _become(residuals, Bare)
     elif without == "norm":
@@ -109,11 +137,11 @@ def transformer(config: Config, without: str = "") -> Transformer:
     elif without == "mask":
         _become([layer.self_attention for layer in layers[config.n_layers :]], Unmasked)
     elif without in ("scaling", "before"):
-        _become(
-            [module for module in model.modules() if isinstance(module, Attention)],
-            Unscaled if without == "scaling" else ScaledAfter,
-        )
-    elif without not in ("", "heads", "smoothing", "tying"):
+        _become(attentions, Unscaled if without == "scaling" else ScaledAfter)
+    elif without == "slices":
+        for attention in attentions:
+            attention.in_proj = Slices(attention.in_proj, attention.n_heads)  # type: ignore[assignment]
+    elif without not in ("", "heads", "dropout", "smoothing", "tying"):
         raise ValueError(f"there is no part {without!r} to take away")
     return model
 

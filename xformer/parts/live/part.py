@@ -8,7 +8,6 @@ import gradio as gr
 
 from xformer.figures import training as figures
 from xformer.results import (
-    PARTS,
     LiveWait,
     Message,
     RunSettings,
@@ -18,6 +17,7 @@ from xformer.results import (
 from xformer.serve.protocol import (
     LARGEST_SEED,
     LIVE_LAYERS,
+    LIVE_PARTS,
     LIVE_SECONDS,
     LIVE_STEPS,
     LIVE_WARMUP,
@@ -135,11 +135,11 @@ def build(part: Layout) -> None:
             )
             part.control(
                 "live_without",
-                OneOf(("", *PARTS), ""),
+                OneOf(("", *LIVE_PARTS), ""),
                 gr.Dropdown,
                 choices=[
                     (say("recorded_whole"), ""),
-                    *part.language.choices("part_{}", PARTS),
+                    *part.language.choices("part_{}", LIVE_PARTS),
                 ],
             )
             part.control(
