@@ -20,12 +20,12 @@ from xformer.ui.tabs import EXAMPLES, examples
 def test_it_translates_spanish(back):
     typed = ["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"]
     said = [one.best.text for one in back.translate_many(typed)]
-    assert said == ["cat", "Where is my brother?", "Where's the library?"]
+    assert said == ["cat", "Where is my brother?", "Where is the library?"]
 
 
 def test_pairs_are_turned_round_for_it(both_ways, back):
     pairs = [
-        ("The cat sleeps.", "El gato duerme."),
+        ("The dog eats bread.", "El perro come pan."),
         ("Where is my brother?", "¿Dónde está mi hermano?"),
     ]
     assert evaluation.as_read(both_ways.default, pairs) == pairs
@@ -51,7 +51,7 @@ def test_gold_links_are_turned_round_for_it(back):
         kept["head"],
         kept["of"],
     )
-    assert scores.best == pytest.approx(0.027, abs=1e-3)
+    assert scores.best == pytest.approx(0.025, abs=1e-3)
     assert evaluation.evaluate_alignment(
         back, read_gold(GOLD["es"])
     ).best == pytest.approx(0.021, abs=1e-3)

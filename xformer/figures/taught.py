@@ -24,7 +24,8 @@ MADE = {
     "nearest": 104_101,
     "en_es": 121_941,
     "es_en": 136_547 + 81_800,
-    "ranked": 37_144,  # of en-es alone, sentences
+    "ranked": 37_144,  # of en-es, sentences
+    "ranked_es": 33_396,  # of es-en
     "patterns": 6_565,  # pairs, of en-es alone
 }
 
