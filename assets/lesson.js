@@ -47,7 +47,7 @@ function watchPointed() {
       // Of what is higher than the room above the sheet of a phone the beginning is shown, where its words stand.
       const isHigh = matchMedia(SMALL).matches && meant.offsetHeight > innerHeight / 2;
       meant.scrollIntoView({block: isHigh ? 'start' : 'nearest'});
-      isNew = false;
+      isNew = 'waits' in meant.dataset;  // a picture that is to come may be higher than its frame
     }
   };
   const soon = () => {
@@ -56,7 +56,8 @@ function watchPointed() {
       requestAnimationFrame(mark);
     }
   };
-  new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter: ['style']});
+  const attributeFilter = ['style', 'data-waits'];
+  new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter});
   window.addEventListener('settled', soon);
   return to => {
     isNew = true;

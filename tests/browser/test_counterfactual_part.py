@@ -28,7 +28,7 @@ def test_a_rival_is_chosen_and_compared_until_another_translation_comes(
     open_tab(page, "attention")
     page.get_by_role("tab", name=say("drawer_ablation"), exact=True).click()
     step = page.get_by_role("combobox", name=say("rivals_step"))
-    expect(step).to_have_value(re.compile(r"^\d+ · after .+ → .+ %$"))
+    expect(step).to_have_value(re.compile(r"^\d+ · after .+ → .+\s%$"))
     choose_step(page, step, re.compile(r"^\W*1 · after <s> → "))
     first = (
         page.locator(".piece")
@@ -39,7 +39,7 @@ def test_a_rival_is_chosen_and_compared_until_another_translation_comes(
         page.get_by_role("group").filter(has_text=say("rivals_piece")).locator("label")
     )
     expect(offered.first).to_have_text(
-        re.compile(rf"^\s*{re.escape(first)} · .+ %\s*$")
+        re.compile(rf"^\s*{re.escape(first)} · .+\s%\s*$")
     )
     expect(offered).to_have_count(4)
     run = page.get_by_role("button", name=say("rivals_run"), exact=True)

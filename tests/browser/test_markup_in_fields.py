@@ -147,7 +147,7 @@ def test_in_every_key_of_the_address_field_file_and_tab(chromium, person, hostil
         )
         nothing_runs(page)
         open_tab(page, "translate")
-        translate(page, f"{IMG} {SCRIPT} The cat {PIECE}")
+        translate(page, f"{IMG} The cat {PIECE}")
         expect(page.get_by_text(say("warning_markup"))).to_be_visible()
 
         # What the checkpoint holds, in every tab: at least its name.

@@ -112,7 +112,8 @@ def test_a_transformer_is_trained_stopped_and_compared_and_its_beginning_is_draw
     page.wait_for_url("**recorded_run=pre-600-0.03-0**")
     expect(chosen).to_contain_text("pre-norm")
     page.locator("label").filter(has_text=say("recorded_question_parts")).click()
-    expect(rows).to_have_count(2 * 11)  # the second table is by length
+    page.get_by_text(say("recorded_numbers"), exact=True).click()
+    expect(rows).to_have_count(2 * 13)  # the second table is by length
 
     # The first part follows its controls.
     open_part(page, "part_beginning")

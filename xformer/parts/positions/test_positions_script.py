@@ -29,22 +29,6 @@ WHOLE = """plot => {
     });
 }"""
 
-# Notes, when the caption of a figure is there, what is begun then, such as the next
-# request, and when Plotly draws.
-ORDER = """() => {
-    window.order = [];
-    const {react} = Plotly;
-    Plotly.react = (...given) => {
-        order.push('drawn');
-        return react(...given);
-    };
-    new MutationObserver((changes, watching) => {
-        if (!changes.some(({target}) => target.matches('.caption'))) return;
-        watching.disconnect();
-        setTimeout(() => order.push('asked'));
-    }).observe(document.getElementById('bench'), {childList: true, subtree: true});
-}"""
-
 
 @pytest.fixture
 def table(made, models):
@@ -135,14 +119,6 @@ def test_the_table_is_drawn_with_its_colours_and_named_by_its_size(bench, table)
     expect(drawn.locator(".caption")).to_have_text(
         re.compile(r"^Positions 0 to 63 in 8 dimensions,\s*base\s*100$")
     )
-
-
-def test_what_an_answer_leads_to_is_asked_for_before_it_is_drawn(bench, table):
-    drawn = table()
-    bench.plotted("pos-table", drawn["table"])
-    bench.page.evaluate(ORDER)
-    bench.mount("pos-curves", drawn["curves"])
-    assert bench.page.evaluate("order") == ["asked", "drawn"]
 
 
 def test_curves_are_named_at_their_ends(bench, table):

@@ -100,7 +100,7 @@ def test_the_player_goes_step_by_step_by_buttons_and_by_keys(bench, draw):
     expect(player.locator("output")).to_have_text(step_of(player, 3))
     expect(player.locator(".written .now")).to_be_focused()
     expect(player.locator(".likeliest li.chosen .number").first).to_have_text(
-        re.compile(r"^(> )?\d+\.\d %$")
+        re.compile(r"^(> )?\d+\.\d\s%$")
     )
     player.locator(".written button").first.click()
     assert player.told == [
