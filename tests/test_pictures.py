@@ -453,7 +453,8 @@ def test_what_another_listener_draws_meanwhile_is_not_undone(declared):
     assert draw(action=lambda service, language: {}, number=8) == {"problem": ""}
 
 
-def test_a_refusal_of_the_first_values_is_not_said_of_the_whole(declared):
+@pytest.mark.parametrize("picky_is", ["picture", "fact"])
+def test_a_refusal_of_the_first_values_is_not_said_of_the_whole(declared, picky_is):
     def picky(sums):
         if sums < 6:
             raise UserError(Message.of("error_left"))
@@ -461,7 +462,11 @@ def test_a_refusal_of_the_first_values_is_not_said_of_the_whole(declared):
 
     def declare(pictures, controls):
         pictures.fact("sums", sums)
-        pictures.add("told", gr.HTML(), picky)
+        if picky_is == "fact":
+            pictures.fact("checked", picky)
+            pictures.add("told", gr.HTML(), lambda checked: checked)
+        else:
+            pictures.add("told", gr.HTML(), picky)
 
     _, draw, _ = declared(declare)
     *refused, whole = draw.each()

@@ -373,8 +373,11 @@ class Pictures:
         action. Return their inputs."""
         chosen = {}
         for name, one in self.pictures.items():
-            streams = not self.streams.isdisjoint(self._all([one.draw]))
-            is_due = streams or name == PROBLEM or not now.is_going_on
+            is_due = (
+                not now.is_going_on
+                or name == PROBLEM
+                or not self.streams.isdisjoint(self._all([one.draw]))
+            )
             if one.late != late or not is_due:
                 continue
             with now.noting():
