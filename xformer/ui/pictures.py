@@ -112,7 +112,7 @@ class Pictures:
         self.cleared = dict(cleared or {})
         self.controls = controls
         self.made = gr.State({})
-        self.tick = gr.Textbox(**WIRE)
+        self.tick = gr.Textbox(label=TICK, **WIRE)
         self.inputs: dict[str, Any] = {
             "trace": page.trace,
             "translation": page.translation,
