@@ -6,7 +6,8 @@ import {state, whenSettled} from './state.js';
 
 // milliseconds after which a picture is greyed, what is computed is said, and how far it is
 const GREY = 300, WORDS = 500, FAR = 2000;
-const SOON = 50, AGAIN = 1000;  // milliseconds between two looks: while what was asked for may be laid out yet, and then
+// milliseconds between two looks: while what was asked for may be laid out yet, and then
+const SOON = 50, AGAIN = 1000;
 const STILL = 12;  // frames in which nothing is waited for, until all that was asked for is taken for drawn
 const LONGEST = 4000;  // milliseconds for which that is awaited
 const LEAST = 40;  // pixels: the height of a frame that has room for words
