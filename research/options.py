@@ -79,10 +79,10 @@ class PretrainingRuns:
     """Options of the runs of `research.studies.pretraining`."""
 
     steps: int = option(
-        250, "steps of each classifier, and of two language models together", least=2
+        500, "steps of each classifier, and of two language models together", least=2
     )
     pretraining: int = option(
-        1_000, "steps of each pre-training; no review is read twice", least=1
+        1_500, "steps of each pre-training; no review is read twice", least=1
     )
     layers: int = option(2, flag="--n-layers", least=1, most=MOST_LAYERS)
     d_model: int = option(
@@ -90,13 +90,13 @@ class PretrainingRuns:
     )
     vocabulary: int = 4_000
     length: int = option(
-        64,
+        128,
         "most pieces of a review; of a longer one its beginning and its end",
         least=3,
     )
     rows: int = option(32, "reviews of a batch", least=1)
     reviews: int = option(
-        8_000, "reviews with labels, at most: 100 %% of the labels", least=2
+        16_000, "reviews with labels, at most: 100 %% of the labels", least=2
     )
     peak: float = option(1.5e-3, "highest learning rate", above=0)
     precision: str = option(

@@ -562,42 +562,48 @@ def pretraining_settled(study: PretrainingStudy, language: Language = ENGLISH) -
 
 
 def pretraining_found(study: PretrainingStudy, language: Language = ENGLISH) -> str:
-    """Say by how much the best of the language models with Bayes' rule is ahead of the
-    best classifier, and how near to chance the least labels leave one; tabulate the
-    loss of each classifier on what it learned from beside what it judges right; HTML.
-    """
-    classifiers = [kind for kind in BEGINNINGS if study.of(kind, study.shares[0])]
+    """Say what the best classifier and the best language models with Bayes' rule judge
+    right, and how near to chance the least labels leave a classifier; tabulate the loss
+    of each classifier on what it learned from beside what it judges right; HTML."""
+    least = study.shares[0]
+    classifiers = [kind for kind in BEGINNINGS if study.of(kind, least)]
 
-    def best(kinds: Sequence[str], share: float) -> float:
-        return max(
-            (study.mean(runs) for kind in kinds if (runs := study.of(kind, share))),
-            default=math.nan,
-        )
+    def best(kinds: Sequence[str], share: float) -> tuple[str, float] | None:
+        """The way to learn that judges most right, and how much; None where there is
+        none."""
+        means = [
+            (kind, study.mean(runs))
+            for kind in kinds
+            if (runs := study.of(kind, share))
+        ]
+        return max(means, key=lambda one: one[1], default=None)
 
-    pairs = [
-        (share, best(GENERATIVE, share), best(classifiers, share))
-        for share in study.shares
-    ]
     each = [
         language.say(
             "shares_each",
             share=f"{decimal(100 * share)} %",
-            two=percent(two),
-            one=percent(one),
+            classifier=language.say(f"shares_{one[0]}"),
+            one=percent(one[1]),
+            models=language.say(f"shares_{two[0]}"),
+            two=percent(two[1]),
         )
-        for share, two, one in pairs
+        for share in study.shares
+        if (one := best(classifiers, share)) and (two := best(GENERATIVE, share))
     ]
     said = []
-    if all(two > one for _, two, one in pairs):
+    if each:
         said.append(language.html("shares_best", each="; ".join(each)))
-    nothing = study.of("nothing", study.shares[0])
-    if nothing:
+    nothing = study.of("nothing", least)
+    pretrained = best([kind for kind in classifiers if kind != "nothing"], least)
+    if nothing and pretrained:
         said.append(
             language.html(
                 "shares_chance",
-                share=f"{decimal(100 * study.shares[0])} %",
+                share=f"{decimal(100 * least)} %",
                 labels=nothing[0].labels,
                 mean=percent(study.mean(nothing)),
+                kind=language.say(f"shares_{pretrained[0]}"),
+                right=percent(pretrained[1]),
             )
         )
     if settled := pretraining_settled(study, language):
