@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from research.studies.runs import APART
 from xformer.explain import recorded as courses
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.strings import ASSETS, ENGLISH
@@ -89,7 +88,7 @@ def kept():
 def test_every_question_has_all_its_runs_with_the_same_seeds(kept):
     apart = courses.read(ASSETS / "parts.json").courses
     for question, wanted in courses.QUESTIONS.items():
-        found = courses.kinds(apart if question in APART else kept, question)
+        found = courses.kinds(apart if question in courses.APART else kept, question)
         assert tuple(found) == wanted
         for runs in found.values():
             assert [one.settings.seed for one in runs] == SEEDS
@@ -104,15 +103,18 @@ def test_a_part_taken_away_was_recorded_at_all_lengths():
 
 
 def test_neighbours_of_a_question_differ_in_one_setting():
+    grids = {"order": ("norm", "warmup"), "dropout": ("without", "pairs")}
     for question, (first, *others) in courses.QUESTIONS.items():
+        across, along = grids.get(question, ("norm", "norm"))
         pairs = (
             [(first, one) for one in others]
-            if question != "order"
+            if question not in grids
             else [
                 (one, two)
                 for one in (first, *others)
                 for two in (first, *others)
-                if (one.norm == two.norm) != (one.warmup == two.warmup)
+                if (getattr(one, across) == getattr(two, across))
+                != (getattr(one, along) == getattr(two, along))
             ]
         )
         for one, two in pairs:

@@ -28,8 +28,6 @@ POINTS = 60  # of each curve
 PROBE = 64  # pairs by whose loss the gradients of the layers are compared
 # how a file of runs was made that does not say it: before there were such options
 THEN = {"precision": "float32", "held_out": "smoothed", "device": "cpu"}
-# questions whose runs learn from sentences of all lengths, in a file of their own
-APART = ("parts",)
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
@@ -155,7 +153,7 @@ def of_seed(seed: int, only: str | None = None) -> list[RunSettings]:
     asked = (
         runs
         for name, runs in recorded.QUESTIONS.items()
-        if (name == only if only else name not in APART)
+        if (name == only if only else name not in recorded.APART)
     )
     return [
         replace(one, seed=seed)

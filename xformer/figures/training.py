@@ -488,7 +488,7 @@ def recorded(
         return made
 
     losses = curves(say("live_loss"), lambda one: (one.step, one.loss))
-    if question == "data":
+    if question in ("data", "dropout"):
         losses += curves(
             say("recorded_held_out"), _held_out, dash="dot", showlegend=False
         )

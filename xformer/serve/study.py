@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.explain.recorded import Recorded, read, read_pretraining
+from xformer.explain.recorded import APART, Recorded, read, read_pretraining
 from xformer.results import (
     LayerTimes,
     LiveFrame,
@@ -95,7 +95,7 @@ class Study(protocol.StudyService):
         return read_pretraining(PRETRAINING)
 
     def recorded(self, question: str) -> Recorded:
-        path = WITHOUT if question == "parts" else RUNS
+        path = WITHOUT if question in APART else RUNS
         return _recorded(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
     def schedule(self, settings: RunSettings) -> list[float]:

@@ -130,7 +130,7 @@ def draw(
     table = figures.recorded_table(
         found, question, chosen, language
     ) + figures.recorded_lengths(found, question, chosen, language)
-    if question == "parts":  # two tables of many rows
+    if question in explain.APART:  # two tables, of many rows
         table = (
             f'<details class="more"{" open" if chosen else ""}>'
             f"<summary>{language.html('recorded_numbers')}</summary>{table}</details>"
