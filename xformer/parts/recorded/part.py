@@ -55,10 +55,10 @@ def build(part: Layout) -> None:
     with gr.Row():
         with gr.Column(min_width=300):
             part["picture"] = part.plot("recorded-runs")
+            part["deeper"] = part.plot("recorded-deeper")
         with gr.Column(min_width=300):
             part["depths"] = part.plot("recorded-depths")
             part["read"] = gr.HTML(elem_classes="summary recorded-read")
-            part["deeper"] = part.plot("recorded-deeper")
     part["table"] = gr.HTML(elem_classes="tables")
     gr.on(
         [part.opened.change, *part.changes()],
@@ -130,7 +130,7 @@ def draw(
     table = figures.recorded_table(
         found, question, chosen, language
     ) + figures.recorded_lengths(found, question, chosen, language)
-    if question in explain.APART:  # two tables, of many rows
+    if by_order or question in explain.APART:  # beside much else, or of many rows
         table = (
             f'<details class="more"{" open" if chosen else ""}>'
             f"<summary>{language.html('recorded_numbers')}</summary>{table}</details>"
