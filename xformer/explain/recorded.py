@@ -39,8 +39,8 @@ LENGTHS = (5, 9)  # most English words of short sentences, and of those between
 WHOLE = RunSettings("translation", "pre", 3, "cosine", 200, 3e-3, 0.1, 0, 1_200)
 # whose rate passes that at which it breaks
 RISING = replace(WHOLE, norm="post", warmup=600, peak=3e-2)
-# from a tenth of the pairs, each of which so comes ten times
-TENTH = replace(WHOLE, pairs=13_000)
+# from so few pairs that each comes often
+FEW = replace(WHOLE, pairs=2_000)
 # questions whose runs learn from sentences of all lengths, in a file of their own
 APART = ("dropout", "parts")
 QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
@@ -54,7 +54,7 @@ QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
     ),
     "division": (WHOLE, replace(WHOLE, without="before")),
     "dropout": tuple(
-        replace(one, without=part) for one in (WHOLE, TENTH) for part in ("", "dropout")
+        replace(one, without=part) for one in (WHOLE, FEW) for part in ("", "dropout")
     ),
     "parts": (
         WHOLE,
