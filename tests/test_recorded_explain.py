@@ -99,7 +99,7 @@ def test_a_part_taken_away_was_recorded_at_all_lengths():
     found = courses.read(ASSETS / "parts.json")
     assert (found.about["held_out"], found.about["dev"]) == ("unsmoothed", 2334)
     for one in found.courses:
-        assert len(one.by_length) == len(courses.LENGTHS) + 1 and one.seen > 900_000
+        assert len(one.by_length) == len(courses.LENGTHS) + 1 and one.seen > 800_000
 
 
 def test_neighbours_of_a_question_differ_in_one_setting():
@@ -145,6 +145,17 @@ def test_too_small_a_rate_learns_little_and_too_few_pairs_are_learned_by_heart(k
             one.held_out[-1] > min(one.held_out) + 0.1
             and one.loss[-1] < min(one.held_out) - 1
         )
+
+
+def test_dropout_pays_where_pairs_come_often_and_not_where_each_comes_once():
+    found = courses.read(ASSETS / "parts.json").courses
+    every, every_without, few, few_without = courses.kinds(found, "dropout").values()
+    for better, worse in ((every_without, every), (few, few_without)):
+        for one, other in zip(better, worse, strict=True):
+            assert one.held_out[-1] < other.held_out[-1] - 0.1
+            assert one.scores[-1][2] > other.scores[-1][2] + 1
+    for one in (*few, *few_without):
+        assert one.held_out[-1] > one.held_out[0], "they are learned by heart"
 
 
 def test_right_answers_are_learning():

@@ -528,12 +528,15 @@ def recorded_name(
 ) -> str:
     """Name a recorded run by what the runs of a question differ in."""
     one = course.settings
+    has_dropout = question == "dropout" and not one.without
     return language.say(
         f"recorded_name_{question}",
         order=language.say(f"train_order_{one.norm}"),
         warmup=one.warmup,
         rate=decimal(highest_rate(course), 2),
-        without=without(one, language),
+        without=language.say("recorded_dropout")
+        if has_dropout
+        else without(one, language),
         pairs=language.say("recorded_pairs", count=one.pairs)
         if one.pairs
         else language.say("recorded_all"),

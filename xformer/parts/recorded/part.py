@@ -113,6 +113,7 @@ def draw(
             warmup=kind.warmup,
             rate=decimal(explain.highest_rate(first[0]), 2),
             times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak),
+            few=explain.FEW.pairs,
         ),
         language.say(
             "recorded_look",

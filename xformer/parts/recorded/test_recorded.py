@@ -4,6 +4,7 @@ that is broken."""
 import dataclasses
 import json
 import re
+from statistics import mean
 from types import SimpleNamespace
 
 import pytest
@@ -193,7 +194,7 @@ def test_each_question_ends_with_what_its_seeds_say(question):
     rows = courses.kinds(Study().recorded(question).courses, question).values()
     for runs in rows:
         reached = [one.scores[-1][2] for one in runs]
-        assert f"{sum(reached) / len(reached):.1f}" in said
+        assert f"{mean(reached):.1f}" in said
     assert str(Study().recorded(question).about["d_model"]) in unsettled
     assert (answer["deeper"] is not None) == (question == "order")
 
