@@ -303,12 +303,12 @@ def run_shifts(folder: Path, widths: tuple[int, ...] = WIDTHS) -> str:
         for width in widths:
             links = list(by_link(browser, ours, width))
             slowest = max(slowest, *(frame for *_, frame in links))
-            found = {name: (shift,) for name, shift, _ in links}
-            for name, shift in by_click(browser, ours, width):
-                found[name] = (*found.get(name, ()), shift)
-            for name, both in found.items():
-                cells = (f"{both[0]:.3f}", f"{both[1]:.3f}" if both[1:] else "–")
-                shifts.setdefault(name, []).extend(cells)
+            linked = {name: shift for name, shift, _ in links}
+            clicked = dict(by_click(browser, ours, width))
+            for name in dict.fromkeys((*linked, *clicked)):
+                for found in (linked, clicked):
+                    cell = f"{found[name]:.3f}" if name in found else "–"
+                    shifts.setdefault(name, []).append(cell)
         version = browser.version
         browser.close()
     ways = [f"{how}, {width}" for width in widths for how in ("by link", "by click")]
