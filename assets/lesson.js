@@ -33,9 +33,20 @@ function wordsOf(side) {
   return [...new Set(text.match(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu) ?? [])];
 }
 
-// Marks what a step means, whenever that comes on the page; the first time it is brought into sight.
-function watchPointed() {
-  let selector = '', isNew = false, waiting = false;
+// Marks what a step means, whenever that comes on the page, and brings it into sight: again whenever it grows, as a
+// picture does when it is drawn, until the visitor does something on the page.
+function watchPointed(panel) {
+  let selector = '', isNew = false, waiting = false, shown = null;
+  const grows = new ResizeObserver(() => {
+    // Of what is higher than the room above the sheet of a phone the beginning is shown, where its words stand.
+    const isHigh = matchMedia(SMALL).matches && shown.offsetHeight > innerHeight / 2;
+    shown.scrollIntoView({block: isHigh ? 'start' : 'nearest'});
+  });
+  const show = one => {
+    grows.disconnect();
+    shown = one;
+    if (one) grows.observe(one);  // which tells its height at once
+  };
   const mark = () => {
     waiting = false;
     const former = document.querySelector('[data-pointed]');
@@ -43,24 +54,26 @@ function watchPointed() {
     if (former !== meant) former?.removeAttribute('data-pointed');
     if (!meant) return;
     meant.dataset.pointed = '';
-    if (isNew && state.settled) {
-      // Of what is higher than the room above the sheet of a phone the beginning is shown, where its words stand.
-      const isHigh = matchMedia(SMALL).matches && meant.offsetHeight > innerHeight / 2;
-      meant.scrollIntoView({block: isHigh ? 'start' : 'nearest'});
-      isNew = 'waits' in meant.dataset;  // a picture that is to come may be higher than its frame
-    }
+    if (isNew && state.settled && shown !== meant) show(meant);
   };
+  const leave = ({target}) => {
+    if (panel.contains(target)) return;
+    isNew = false;
+    show(null);
+  };
+  const how = {capture: true, passive: true};
+  for (const act of ['wheel', 'touchmove', 'pointerdown', 'keydown']) window.addEventListener(act, leave, how);
   const soon = () => {
     if (!waiting && (selector || document.querySelector('[data-pointed]'))) {
       waiting = true;
       requestAnimationFrame(mark);
     }
   };
-  const attributeFilter = ['style', 'data-waits'];
-  new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter});
+  new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter: ['style']});
   window.addEventListener('settled', soon);
   return to => {
     isNew = true;
+    show(null);
     selector = to;
     soon();
     if (!to) mark();
@@ -69,7 +82,7 @@ function watchPointed() {
 
 export default function start({element, props, trigger, watch}) {
   const panel = element.querySelector('aside'), inside = selector => panel.querySelector(selector);
-  const point = watchPointed();
+  const point = watchPointed(panel);
   for (let holder = panel.parentElement; holder; holder = holder.parentElement) holder.dataset.holdsPanel = '';
   let at = '', isAsked = false;  // whether the reader has moved, so that the focus goes along
   let wrong = 0;  // answers to the question of this step

@@ -243,6 +243,39 @@ def test_what_a_step_points_at_is_marked_when_it_comes_and_its_words_can_be_chos
     expect(pointed).to_have_count(0)
 
 
+# A picture below the window, which is to grow when it is drawn.
+BELOW = """() => {
+    window.later = document.createElement('div');
+    later.className = 'block view';
+    later.style.cssText = 'margin: 2000px 0; height: 60px';
+    document.body.prepend(later);
+    pageState.settled = true;
+    tell('settled');
+}"""
+GROWN = "height => { later.style.height = `${height}px`; }"
+ABOVE = "() => later.getBoundingClientRect().y < innerHeight / 3"
+
+
+def test_what_a_step_points_at_is_in_sight_also_as_it_grows_until_the_visitor_acts(
+    bench, panel
+):
+    lesson = files.lessons()["it"].steps[1]
+    assert lesson.point == ".block.view"
+    panel("it.2")
+    page = bench.page
+    page.evaluate(BELOW)
+    expect(page.locator("[data-pointed].view")).to_be_in_viewport()
+    page.evaluate(GROWN, 900)
+    page.wait_for_function(ABOVE)
+    page.evaluate("later.dispatchEvent(new WheelEvent('wheel', {bubbles: true}))")
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate(GROWN, 1200)
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+    )
+    assert page.evaluate("scrollY") == 0
+
+
 def test_the_glossary_is_filtered_and_folds_on_a_phone_where_a_term_is_shown(panel):
     glossary = panel("glossary", width=375, height=812)
     field = glossary.block.get_by_role("searchbox")
