@@ -99,7 +99,8 @@ def test_a_part_taken_away_was_recorded_at_all_lengths():
     found = courses.read(ASSETS / "parts.json")
     assert (found.about["held_out"], found.about["dev"]) == ("unsmoothed", 2334)
     for one in found.courses:
-        assert len(one.by_length) == len(courses.LENGTHS) + 1 and one.seen > 800_000
+        least = 800_000 if one.settings.pairs else 900_000  # few pairs: shorter batches
+        assert len(one.by_length) == len(courses.LENGTHS) + 1 and one.seen > least
 
 
 def test_neighbours_of_a_question_differ_in_one_setting():
