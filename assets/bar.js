@@ -168,7 +168,7 @@ export default function start({element}) {
   // While a sentence is typed, all of it is shown. The examples open by a click, or by the down arrow at its end.
   const type = (examples = false) => {
     ask.classList.add('typing');
-    ask.classList.toggle('open', examples);
+    ask.classList.toggle('open', examples || !field.value);
   };
   const closeExamples = () => {
     ask.classList.remove('typing', 'open');

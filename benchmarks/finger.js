@@ -42,6 +42,7 @@ const acts = {
   slider: (turn, number) => {
     const one = slidersSeen()[number], [least, most, step] = ['min', 'max', 'step'].map(name => Number(one[name]));
     const steps = Math.max(1, Math.min(9, Math.floor((most - least) / (step || 1))));
+    one.dispatchEvent(new Event('pointerdown', {bubbles: true}));  // from then on nothing is kept in sight
     write(one, least + (step || 1) * (1 + turn % steps));
     one.dispatchEvent(new Event('pointerup', {bubbles: true}));
   },

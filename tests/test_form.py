@@ -25,6 +25,11 @@ MODULES = [
     for path in (PACKAGE / folder).rglob("*.py")
     if not path.name.startswith("test_")
 ]
+# classes of boxes that hold whole parts, or stand everywhere
+BOXES = {
+    *("block", "column", "row", "folds", "picture", "framed", "summary", "tables"),
+    *("tabitem", "sheet", "html-container", "prose", "drawer", "gr-accordion"),
+}
 PAPER = "share.html"  # a sheet that is printed, and a page of its own
 TEMPLATES = [
     path
@@ -77,6 +82,26 @@ def test_no_stylesheet_has_a_size_or_a_weight_of_its_own():
     assert found_in(STYLES, own_styles) == {}
     for own in ("font-size: 13px;", "font-weight: 650;", "a { font: 1rem serif; }"):
         assert own_styles(own), own
+
+
+def asked_of_boxes(text):
+    """What `:has()` is asked of, where it has no class of its own."""
+    found = []
+    for before in re.split(r":has\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S))[:-1]:
+        inside = before.removesuffix(":not(")
+        (compound,) = re.findall(r"(?::\w+\([^()]*\)|[^\s>~+,{}()])*$", inside)[:1]
+        if not {*re.findall(r"\.([\w-]+)", compound)} - BOXES:
+            found.append(compound)
+    return found
+
+
+def test_no_box_is_styled_by_what_it_holds():
+    # A browser asks again with each change inside it, and may style anew all it holds.
+    assert found_in(STYLES, asked_of_boxes) == {}
+    assert asked_of_boxes(
+        ".column:has(> .one) td { } label:has(a) { } .a > .folds.column:not(:has(b)) { }"
+    ) == [".column", "label", ".folds.column"]
+    assert not asked_of_boxes(".block.own:not(:has(td)) { } :is(.a, .b):has(c) { }")
 
 
 def own_sizes(text):

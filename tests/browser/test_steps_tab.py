@@ -17,7 +17,10 @@ from tests.browser.acts import (
 from xformer.strings import ENGLISH
 
 say = ENGLISH.say
-RING = "label => [getComputedStyle(label).outlineStyle, parseFloat(getComputedStyle(label).outlineOffset)]"
+RING = """label => {
+  const ring = getComputedStyle(label.querySelector('span'), '::after');
+  return [ring.outlineStyle, -parseFloat(ring.top)];
+}"""
 
 
 def part(page, name):

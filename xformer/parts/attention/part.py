@@ -106,24 +106,28 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     parts = dict[str, Layout]()
     # by its ID, the part of the drawer in which a module stands: its own, or another's
     holders = {module.ID: within(module, inside) or module.ID for module in inside}
+    builds = {"finder": _finder, **{module.ID: module.build for module in inside}}
 
-    def lay(key: str, build: Callable[[Layout, Layout], None]) -> None:
+    def lay(key: str) -> None:
         parts[key] = look.inner(opened=open_drawer)
-        build(parts[key], look)
+        builds[key](parts[key], look)
 
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
-        for key, build_it in [
-            ("finder", _finder),
-            *((one.ID, one.build) for one in inside if holders[one.ID] == one.ID),
-        ]:
-            with gr.Tab(say(names()[key]), id=key) as one:
+        for key in builds:
+            if holders.get(key, key) != key:
+                continue
+            below = [name for name, holder in holders.items() if holder == key != name]
+            with gr.Tab(
+                say(names()[key]),
+                id=key,
+                elem_classes=[f"with-{name}" for name in below],
+            ) as one:
                 with gr.Column():
                     question(look.language, key)
-                    lay(key, build_it)
-                for module in inside:
-                    if holders[module.ID] == key != module.ID:
-                        with look.folded(module.ID):
-                            lay(module.ID, module.build)
+                    lay(key)
+                for name in below:
+                    with look.folded(name):
+                        lay(name)
             frames.give(one, say(names()[key]))
             one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
     _choose(look, pictures)

@@ -99,7 +99,9 @@ def build(part: Layout) -> None:
                 part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
             part["told"] = gr.HTML(elem_classes="summary live-told")
             part.beside(
-                part.plot, {"progress": "live-progress", "pace": "live-pace"}, ""
+                part.plot,
+                {"progress": "live-progress", "pace": "live-pace"},
+                "live-curves",
             )
             with gr.Row():
                 with gr.Column(min_width=300):

@@ -286,7 +286,7 @@ def _why(part: Layout, pictures: Pictures) -> None:
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             heading("rotation")
-            with gr.Row(elem_classes="controls"):
+            with gr.Row(elem_classes="controls pos-turn"):
                 part.control(
                     "pair",
                     _turned,

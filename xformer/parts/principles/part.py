@@ -85,7 +85,7 @@ def build(page: Page, inside: Sequence[Any] = ()) -> Tab:
     _facts(pictures)
     with gr.Row(elem_classes="principles"):
         _walk(part, pictures)
-    with gr.Column(elem_classes="folds"):
+    with gr.Column(elem_classes="folds in-threes"):
         state = _folds(part, pictures)
         others = [part.inner() for _ in inside]
         with part.folded("before"):
@@ -213,7 +213,8 @@ def _walk(part: Layout, pictures: Pictures) -> None:
         gr.HTML(
             f"<h3>{language.html('first_title_switches')}</h3>"
             '<details class="more switches"><summary>'
-            f"{language.html('first_switches')}</summary></details>"
+            f"{language.html('first_switches')}</summary></details>",
+            elem_classes="unfolds",
         )
         part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
         part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")

@@ -98,7 +98,7 @@ def build(part: Layout) -> None:
             )
             button = gr.Button(say("pairs_run"), variant="primary")
             part.control("pair_head", one_head(language), gr.Dropdown, "pairs_head")
-    summary = gr.HTML(elem_classes="summary")
+    summary = gr.HTML(elem_classes="summary over-maps")
     maps = part.beside(
         part.plot,
         {name: f"pair-{name}" for name in ("first", "second", "difference")},

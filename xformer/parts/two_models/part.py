@@ -119,7 +119,7 @@ def build(part: Layout) -> None:
             "detail three-maps",
             280,
         )
-        maps["apart"] = gr.HTML(elem_classes="summary")
+        maps["apart"] = gr.HTML(elem_classes="summary over-maps")
         maps |= part.beside(
             part.plot,
             {name: name.replace("_", "-") for name in APART},
