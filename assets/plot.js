@@ -244,7 +244,7 @@ export default function start({element, props, trigger, watch}) {
     if (!row || innerWidth <= PHONE) return box.clientWidth;
     const third = (row.clientWidth - 2 * GAP) / 3 - PADDING, columns = decode(figure.data[0].x).length;
     const isWide = columns * CELL + BAR + 80 >= third;
-    row.toggleAttribute('data-wide', isWide);
+    row.dataset.wide = isWide;
     return isWide ? row.clientWidth - PADDING : third;
   };
 

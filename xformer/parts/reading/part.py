@@ -195,7 +195,7 @@ def _compare(part: Layout, pictures: Pictures, both: str) -> None:
         moved = part.beside(
             part.plot,
             {name: f"maps-{name}" for name in PLOTS},
-            "detail three-maps",
+            "detail three-maps of-reviews",  # which are mostly long
             280,
         )
     pictures.add_all("compared", {"distances": distances, **moved}, seen="tuned_open")
