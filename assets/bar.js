@@ -46,10 +46,11 @@ export function showBarOf(tab) {
   const {dataset} = document.querySelector('.bar');
   dataset.tab = tab;
   dataset.ownField = state.ownFields.includes(state.sheets[tab] ?? tab);
+  dataset.hasSheets = state.choices.includes(`${tab}_part`);
 }
 
-// Notes that a person chose a tab, or a sheet of one: that is a step of the history, also right after Back. The bar has
-// its new height at once; `tabOpened` in page.js is called when Gradio has laid out the tab.
+// Notes that a person chose a tab, or a sheet of one: that is a step of the history, also right after Back. The bar is
+// at once as the tab wants it; `tabOpened` in page.js is called when Gradio has laid out the tab.
 function chooseTab(event) {
   const tab = event.target.closest('[role=tab]');
   if (event.isTrusted && tab) state.returning = false;
@@ -58,7 +59,6 @@ function chooseTab(event) {
   if (!sheet) return;
   const of = document.querySelector('.bar').dataset.tab;
   state.sheets[of] = sheet.value;
-  showBarOf(of);
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of

@@ -36,6 +36,7 @@
   if (tab === first && column) for (const one of columns) one.props.visible = one === column;
   const {value} = layings.get(sheet) ?? layings.get(tab);
   const isAmong = (names, one) => opening.dataset[names].split(' ').includes(one);
-  opening.innerHTML = `<b>${window.gradio_config.title}</b>${isAmong('own', sheet) ? '' : '<i></i>'}<hr>` +
-    `${isAmong('sheets', tab) ? '<p></p>' : ''}<div class="laying">${value}</div>`;
+  const hasSheets = isAmong('sheets', tab), field = `<i${hasSheets ? ' class="below-sheets"' : ''}></i>`;
+  opening.innerHTML = `<b>${window.gradio_config.title}</b>${isAmong('own', sheet) ? '' : field}<hr>` +
+    `${hasSheets ? '<p></p>' : ''}<div class="laying">${value}</div>`;
 })();

@@ -62,6 +62,13 @@ export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }
 
+// The same for a sheet, with the bar that it wants: that moves when what stands below it becomes another.
+export function showSheet(ids, sheet) {
+  const {tab} = document.querySelector('.bar').dataset;
+  if (state.sheets[tab] === sheet) showBarOf(tab);
+  return showPart(ids, sheet);
+}
+
 // Opens the page of another model, unless a further one was chosen meanwhile.
 export function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');

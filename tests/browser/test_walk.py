@@ -102,6 +102,7 @@ PUSHED = """() => {
 FIRST = """selector => Math.min(...[...document.querySelectorAll(selector)]
     .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))"""
 
+FIELD = 40  # pixels that the sentence takes of a tab of the phone
 # What begins so many pixels below the top of its tab at most, at the desk and on the
 # phone.
 HIGH = {
@@ -218,6 +219,9 @@ class Walk:
     def look_at_first_screen(self, tab, phone):
         """What a tab is for stands on its first screen."""
         top = self.page.get_by_role("tabpanel").bounding_box()["y"]
+        field = self.page.locator(".bar > .ask")
+        if field.is_visible() and field.bounding_box()["y"] > top:
+            top += FIELD
         selector, *most = HIGH[tab]
         begins = self.page.locator(selector).first.bounding_box()["y"] - top
         self.note(

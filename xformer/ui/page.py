@@ -463,7 +463,7 @@ def _lay_out_sheets(
         page.views[f"{tab}.{module.ID}_seen"] = seen(column, key, module.ID)
     ids = [module.ID for module in sheets]
     shown = [*columns.values()]
-    choice.change(None, choice, shown, js=script("showPart", ids), **QUIET)
+    choice.change(None, choice, shown, js=script("showSheet", ids), **QUIET)
     return own_fields, columns
 
 
