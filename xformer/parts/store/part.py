@@ -15,7 +15,7 @@ from xformer.results import Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Real, Words
-from xformer.ui.handlers import LATEST
+from xformer.ui.handlers import LATEST, QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import opened_by
 
@@ -33,6 +33,9 @@ POWER = Real(0, *explain.POWERS, step=0.25)
 def build(part: Layout) -> None:
     """Lay the part out, and what it folds into."""
     say = part.say
+    # They need no model, and are drawn whatever tab is open.
+    pictures = part.pictures(ID, tab=None, ask=part.page.always(None))
+    part["matches"] = pictures.input("matches", gr.State())
     with part.folded("store") as fold:
         part.note("store_text")
         part["records"] = part.controls.add(
@@ -50,21 +53,15 @@ def build(part: Layout) -> None:
                 say("store_run"), variant="primary", scale=1, min_width=120
             )
         part.status()
-        power = part.control(
-            "store_power", POWER, gr.Slider, "first_power", "store_power_info"
-        )
-        part["table"] = gr.HTML(elem_classes="tables store", min_height=120)
-        part["matches"] = gr.State()
+        part.control("store_power", POWER, gr.Slider, "first_power", "store_power_info")
+        table = gr.HTML(elem_classes="tables store", min_height=120)
+        pictures.add("table", table, retrieve, seen="matches")
     gr.on(
         [part.opened.change, button.click, query.submit],
         **part.listener(look_up, "matches", problem="problem", only_here=True),
         **LATEST,
     )
-    gr.on(
-        [part["matches"].change, power.input],
-        **part.listener(retrieve, "table", ask=part.page.always(None)),
-        **LATEST,
-    )
+    pictures.listen(None, part["matches"].change, how=QUIET)
     part.views["store"] = opened_by(part.controls, fold)
 
 
@@ -100,16 +97,11 @@ def _check_title(service: TranslationService, records: str, title: str) -> None:
 
 
 def retrieve(
-    _: None,
-    language: Language,
-    *,
-    matches: tuple[records_of.Records, np.ndarray] | None,
+    matches: tuple[records_of.Records, np.ndarray],
     store_power: float,
-) -> dict[str, str]:
-    """Show the records that were compared with the query, blended at a temperature;
-    nothing before a comparison."""
-    if matches is None:
-        return {}
+    language: Language,
+) -> str:
+    """Show the records that were compared with the query, blended at a temperature."""
     records, cosines = matches
     beta = explain.at_power(records_of.BETA, float(store_power))
-    return {"table": figures.store(records, cosines, beta, language)}
+    return figures.store(records, cosines, beta, language)

@@ -1,12 +1,14 @@
 """The key-value store: what is read, compared, retrieved and blended."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from tests.made import rows_below
+from tests.pages import laid_out
 from tests.test_fuzz import ANY, answered, few
 from xformer.explain import principles as walkthrough
 from xformer.figures.labels import percent
@@ -81,10 +83,10 @@ def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
     ask = Ask.always(running, ENGLISH)
     records = "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands"
     matches = ask.answer(tab.look_up, records=records, store_query="The cat")["matches"]
-    soft, hard = (
-        ask.answer(tab.retrieve, matches=matches, store_power=power)["table"]
-        for power in (0, 6)
-    )
+    pictures = laid_out(running).pictures[tab.ID]
+    draw = partial(Ask.always(None, ENGLISH).answer, pictures.stream, made={})
+    assert draw(matches=None, store_power=0) == {"problem": ""}, "before a query"
+    soft, hard = (draw(matches=matches, store_power=power)["table"] for power in (0, 6))
     assert (
         "The softmax blends; the largest share" in soft and len(rows_below(soft)) == 3
     )
@@ -97,9 +99,19 @@ def test_the_query_finds_its_record_and_a_hard_look_takes_that_alone(running):
     )
 
 
-def test_before_a_query_nothing_is_shown_and_a_bad_record_is_named(running):
+def test_the_slider_needs_neither_the_model_of_the_page_nor_that_its_tab_is_open(
+    running,
+):
+    page = laid_out(running)
+    power = page.controls["store_power"].component
+    (drawing,) = [
+        one for one in page.demo.fns.values() if (power._id, "input") in one.targets
+    ]
+    assert {page.model, page.sheet}.isdisjoint(drawing.inputs)
+
+
+def test_a_bad_record_is_named(running):
     ask = Ask.always(running, ENGLISH)
-    assert "table" not in ask.answer(tab.retrieve, matches=None, store_power=0)
     said = ask.answer(tab.look_up, records="no colon here", store_query="The cat")
     assert (
         "Line 1, “no colon here”, is no record" in said["problem"]
