@@ -36,13 +36,16 @@ def payload(
     script escapes.
 
     place: the one to look at, from 1; 0 for the place after the last piece. Each place
-    has its likeliest pieces with their log-probabilities, and its perplexity: the
-    number of equally likely pieces among which a choice would be as uncertain.
+    has its likeliest pieces with their log-probabilities and tokens, and its
+    perplexity: the number of equally likely pieces among which a choice would be as
+    uncertain.
     """
     places = [
         {
             "unsure": round(math.exp(entropy), 2),
-            "likeliest": [[shown(one.piece), round(one.log_prob, 6)] for one in listed],
+            "likeliest": [
+                [shown(one.piece), round(one.log_prob, 6), one.token] for one in listed
+            ],
         }
         for entropy, listed in zip(text.entropies, text.likeliest, strict=True)
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures.labels import of_model
-from xformer.figures.notice import notice
+from xformer.figures.notice import notice, warnings
 from xformer.parts.writing import draw as figures
 from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
@@ -17,6 +17,7 @@ from xformer.ui.components import TRANSPORT, WIRE
 from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
 from xformer.ui.layout import Layout, narrow, wide
+from xformer.ui.pictures import takes
 
 ID = "writer"
 FOLDS = (("likelier", "lm_two", "writer"),)
@@ -51,11 +52,25 @@ def build(part: Layout) -> None:
     part.ask = page.always(writer)
     info = writer.info
     of_two = part.inner()
-    part.status()
+    pictures = part.pictures(ID, cleared={"picture": None})
+    # the text as it was read or written last, and the settings that it was scored with
+    shown = pictures.input("shown", gr.State())
+    pictures.fact("settings", settings_of)
+    pictures.fact("place", place_of)
+    pictures.fact("text", score)
+    problem = pictures.add(
+        "warned",
+        part.status(),
+        lambda text, language: warnings(text.warnings, language),
+        seen="shown",
+    )
     with gr.Row(elem_classes="detail"):
         with wide():
-            picture = part["picture"] = part.canvas(
-                "writer.js", TRANSPORT, "writer-view", frame="rows"
+            picture = pictures.add(
+                "picture",
+                part.canvas("writer.js", TRANSPORT, "writer-view", frame="rows"),
+                figures.payload,
+                seen="shown",
             )
         with narrow():
             # The last declared is set first: the place must be there before the text is
@@ -70,55 +85,47 @@ def build(part: Layout) -> None:
             )
             part.hidden("lm_place", Whole(0, 0, MOST_PLACES))
             button = gr.Button(say("lm_read"), variant="primary")
-            sampling = [
-                part.control(
-                    "lm_temperature",
-                    SAMPLING["lm_temperature"],
-                    gr.Slider,
-                    info="lm_temperature_info",
-                ),
-                part.control("lm_top_k", SAMPLING["lm_top_k"], gr.Slider),
-                part.control("lm_top_p", SAMPLING["lm_top_p"], gr.Slider),
-                part.control("lm_seed", SAMPLING["lm_seed"], gr.Number, precision=0),
-                part.control("lm_window", WINDOW, gr.Slider, info="lm_window_info"),
-            ]
+            part.control(
+                "lm_temperature",
+                SAMPLING["lm_temperature"],
+                gr.Slider,
+                info="lm_temperature_info",
+            )
+            part.control("lm_top_k", SAMPLING["lm_top_k"], gr.Slider)
+            part.control("lm_top_p", SAMPLING["lm_top_p"], gr.Slider)
+            part.control("lm_seed", SAMPLING["lm_seed"], gr.Number, precision=0)
+            part.control("lm_window", WINDOW, gr.Slider, info="lm_window_info")
             gr.HTML(
                 f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
                 f"{of_model(info, info.versioned, hidden=True)}</p>"
             )
-    part["shown"] = gr.State()
-    answered = ("shown", "picture", "lm_text", "lm_place")
-    gr.on(
-        [button.click, text.submit],
-        **part.listener(read, *answered, problem="problem"),
-        **LATEST,
-    )
-    opening = {
-        **part.listener(read_first, *answered, problem="problem", only_here=True),
-        **QUIET,
-    }
+    outputs = {"shown": shown, **part.controls.named("lm_text", "lm_place")}
+    reading = pictures.listener(problem, read, outputs=outputs)
+    gr.on([button.click, text.submit], **reading, **LATEST)
+    opening = {**pictures.listener(problem, read_first, outputs=outputs), **QUIET}
     part.opened.change(trigger_mode="always_last", **opening)
     page.on_return.append(opening)
     # One listener: what is done to a text comes after what was done before, and its
     # answer too.
-    picture.act(**part.listener(act, *answered, problem="problem"), **LATEST)
+    picture.act(**pictures.listener(problem, act, outputs=outputs), **LATEST)
     picture.choose(**part.listener(look, "lm_place"), **LATEST)
-    gr.on(
-        [one.change for one in sampling],
-        **part.listener(again, "shown", "picture", problem="problem"),
-        **LATEST,
+    # After `shown` too: settings may change while a text is written.
+    pictures.listen(
+        problem, shown.change, by_change=(*SAMPLING, "lm_window"), how=QUIET
     )
     with part.folded("likelier"):
         _likelier(of_two)
     part.include(of_two)
 
 
-def options_of(sampling: dict[str, Any]) -> Options:
-    """The options of sampling that the controls stand for; an empty field is its
-    default. Raises UserError."""
-    values = dict[str, float]()
-    for name, kind in SAMPLING.items():
-        value = kind.default if sampling[name] is None else sampling[name]
+@takes(*SAMPLING, "lm_window")
+def settings_of(lm_window: Any, **sampling: Any) -> dict[str, Any]:
+    """What the controls tell the service of how to read and write; an empty field is
+    its default, and a window that is no number is none. Raises UserError."""
+    values = dict[str, Any]()
+    for key, kind in SAMPLING.items():
+        value = kind.default if sampling[key] is None else sampling[key]
+        name = key.removeprefix("lm_")
         if (
             isinstance(value, bool)
             or not isinstance(value, (int, float))
@@ -127,52 +134,37 @@ def options_of(sampling: dict[str, Any]) -> Options:
             raise UserError(
                 Message.of(
                     "live_error_number",
-                    name=name.removeprefix("lm_"),
+                    name=name,
                     value=str(value)[:40],
                     least=kind.least,
                     most=kind.most,
                 )
             )
-        values[name.removeprefix("lm_")] = (
-            int(value) if isinstance(kind, Whole) else float(value)
-        )
-    return Options(
-        temperature=values["temperature"],
-        top_k=int(values["top_k"]),
-        top_p=values["top_p"],
-        seed=int(values["seed"]),
-    )
+        values[name] = int(value) if isinstance(kind, Whole) else float(value)
+    is_window = isinstance(lm_window, int) and WINDOW.least <= lm_window <= WINDOW.most
+    return {"options": Options(**values), "window": int(lm_window) if is_window else 0}
 
 
-def window_of(sampling: dict[str, Any]) -> int:
-    """From how many pieces the next is predicted; 0, all, where the field holds no
-    number that can be."""
-    value = sampling.get("lm_window")
-    return (
-        int(value)
-        if isinstance(value, int) and WINDOW.least <= value <= WINDOW.most
-        else 0
-    )
-
-
-def _place(value: Any) -> int:
+def place_of(lm_place: Any) -> int:
     """The place that is looked at; the first where the field holds no number."""
     return (
-        int(value)
-        if isinstance(value, (int, float)) and 0 <= value <= MOST_PLACES
+        int(lm_place)
+        if isinstance(lm_place, (int, float)) and 0 <= lm_place <= MOST_PLACES
         else 0
     )
 
 
-def _answer(text: Scored, place: int, language: Language) -> dict[str, Any]:
-    return {
-        "shown": text,
-        "picture": figures.payload(text, place, language),
-        "lm_text": text.text,
-        "problem": notice(
-            [warning.say(language) for warning in text.warnings], "warning"
-        ),
-    }
+def score(
+    service: WriterService,
+    shown: tuple[Scored, dict[str, Any]],
+    settings: dict[str, Any],
+) -> Scored:
+    """The text as it was read or written; with other settings, what may follow it has
+    other chances."""
+    text, its_own = shown
+    if settings == its_own:
+        return text
+    return service.choose(text, len(text.tokens), **settings)
 
 
 @refused(shown=None, picture=None)
@@ -181,96 +173,58 @@ def read(
     language: Language,
     *,
     lm_text: str | None,
-    **sampling: Any,
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
     """Read the text in the field, and look at what may follow it."""
-    return {
-        **_answer(
-            service.read(
-                lm_text or "",
-                options=options_of(sampling),
-                window=window_of(sampling),
-            ),
-            0,
-            language,
-        ),
-        "lm_place": 0,
-    }
+    return _answer(service.read(lm_text or "", **settings), settings)
+
+
+def _answer(text: Scored, settings: dict[str, Any]) -> dict[str, Any]:
+    return {"shown": (text, settings), "lm_text": text.text, "lm_place": 0}
 
 
 def read_first(
     service: WriterService,
     language: Language,
     *,
-    shown: Scored | None,
+    shown: tuple[Scored, dict[str, Any]] | None,
     lm_text: str | None,
-    lm_place: int | None,
-    **sampling: Any,
+    place: int,
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
     """Read the text of the address where none is shown yet, or another, and look at the
     place of the address."""
-    if shown is not None and shown.text == (lm_text or ""):
+    if shown is not None and shown[0].text == (lm_text or ""):
         return {}
-    place = _place(lm_place)
-    read = service.read(
-        lm_text or "", options=options_of(sampling), window=window_of(sampling)
-    )
-    answer = _answer(read, place, language)
-    return {**answer, "lm_place": place if place <= len(answer["shown"].tokens) else 0}
-
-
-def again(
-    service: WriterService,
-    language: Language,
-    *,
-    shown: Scored | None,
-    lm_place: int | None,
-    **sampling: Any,
-) -> dict[str, Any]:
-    """Draw the text again, with other chances of what may follow it."""
-    if shown is None:
-        return {}
-    text = service.choose(
-        shown,
-        len(shown.tokens),
-        options=options_of(sampling),
-        window=window_of(sampling),
-    )
-    return {"shown": text, "picture": figures.payload(text, _place(lm_place), language)}
+    text = service.read(lm_text or "", **settings)
+    return {
+        **_answer(text, settings),
+        "lm_place": place if place <= len(text.tokens) else 0,
+    }
 
 
 def act(
     service: WriterService,
     language: Language,
     *,
-    shown: Scored | None,
+    shown: tuple[Scored, dict[str, Any]] | None,
+    settings: dict[str, Any],
     event: gr.EventData,
-    **sampling: Any,
 ) -> dict[str, Any]:
     """Write a piece, put another in a place and drop what follows, or take the last one
     away."""
     if shown is None:
         return {}
-    options = options_of(sampling)
-    window = window_of(sampling)
+    text, _ = shown
     what = text_of(event, "what")
-    place = len(shown.tokens)
     if what == "more":
-        text = service.write(shown, options, window)
+        new = service.write(text, **settings)
     elif what == "take":
         place = number_of(event, "place") - 1
-        listed = shown.likeliest[place] if 0 <= place < len(shown.likeliest) else ()
-        rank = number_of(event, "rank")
-        text = service.choose(
-            shown,
-            place,
-            listed[rank].token if 0 <= rank < len(listed) else None,
-            options,
-            window,
-        )
+        new = service.choose(text, place, number_of(event, "token"), **settings)
     else:
-        text = service.choose(shown, max(0, place - 1), options=options, window=window)
-    return {**_answer(text, 0, language), "lm_place": 0}
+        new = service.choose(text, max(0, len(text.tokens) - 1), **settings)
+    return _answer(new, settings)
 
 
 def look(

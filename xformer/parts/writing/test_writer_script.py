@@ -1,4 +1,5 @@
-"""The language model's text: xformer/parts/writing/writer.js on answers of its part."""
+"""The language model's text: xformer/parts/writing/writer.js on pictures of its
+part."""
 
 import json
 
@@ -6,26 +7,22 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, saved, unreadable
-from xformer.parts.writing import part
+from xformer.parts.writing import draw as figures
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.handlers import Ask
 
 TEXT = "A dull film, long and boring."
-SAMPLING = {"lm_temperature": 0, "lm_top_k": 0, "lm_top_p": 1, "lm_seed": 1}
 say = ENGLISH.say
 
 
 @pytest.fixture
 def answer(writer):
     """`answer(text, place, language)`: what the part shows of a text that is read."""
-    return lambda text=TEXT, place=0, language=ENGLISH: Ask.always(
-        writer, language
-    ).answer(part.read_first, shown=None, lm_text=text, lm_place=place, **SAMPLING)[
-        "picture"
-    ]
+    return lambda text=TEXT, place=0, language=ENGLISH: figures.payload(
+        writer.read(text), place, language
+    )
 
 
-def test_a_place_is_looked_at_by_click_and_by_key_and_told(bench, answer):
+def test_a_place_is_looked_at_by_click_and_by_key_and_told(bench, answer, writer):
     view = bench.mount("writer-view", answer("A dull"))
     expect(view.locator("li button")).to_have_count(10)
     view.locator(".lm-piece").nth(1).click()
@@ -35,13 +32,12 @@ def test_a_place_is_looked_at_by_click_and_by_key_and_told(bench, answer):
     bench.page.keyboard.press("ArrowLeft")
     expect(view.element).to_have_attribute("data-place", "1")
     view.locator("li button").nth(1).click()
-    chosen, again, (name, taken) = view.told
-    assert (chosen, again) == (("choose", {"place": 2}), ("choose", {"place": 1}))
-    assert name == "act" and (taken["what"], taken["place"], taken["rank"]) == (
-        "take",
-        1,
-        1,
-    )
+    rival = writer.read("A dull").likeliest[0][1]
+    assert view.told == [
+        ("choose", {"place": 2}),
+        ("choose", {"place": 1}),
+        ("act", {"what": "take", "place": 1, "token": rival.token}),
+    ]
 
 
 def test_a_text_that_has_ended_cannot_be_written_on(bench, answer):

@@ -7,6 +7,7 @@ import re
 from html import unescape
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from tests.pages import laid_out
@@ -19,11 +20,25 @@ from xformer.ui.handlers import Ask
 
 TEXT = "A dull film, long and boring."
 SAMPLING = {"lm_temperature": 0, "lm_top_k": 0, "lm_top_p": 1, "lm_seed": 1}
+NOTHING = {"problem": gr.skip()}
 
 
 @pytest.fixture
 def ask(writer):
     return Ask.always(writer, ENGLISH)
+
+
+@pytest.fixture(scope="module")
+def draw(running, writer):
+    """A function that answers as a listener does: by default, to a setting."""
+    pictures = laid_out(running, writer=writer).pictures[part.ID]
+    ask = Ask.always(writer, ENGLISH)
+    first = {"shown": None, "lm_text": TEXT, "lm_place": 0, "lm_window": 0, **SAMPLING}
+
+    def draw(**values):
+        return ask.answer(pictures.stream, **{"made": {}, **first, **values})
+
+    return draw
 
 
 def event(**values):
@@ -53,7 +68,7 @@ def test_a_picture_has_the_numbers_of_its_text(writer):
     json.dumps(drawn)
 
 
-def test_a_piece_is_predicted_from_the_last_k_alone(writer, ask):
+def test_a_piece_is_predicted_from_the_last_k_alone(writer, draw):
     text = writer.read(TEXT)
     count = len(text.tokens)
     assert count > 4
@@ -68,10 +83,13 @@ def test_a_piece_is_predicted_from_the_last_k_alone(writer, ask):
     alone = writer.write(writer.choose(text, count), window=count)
     assert written.tokens[:count] == alone.tokens[:count] == text.tokens
     # the slider draws the text again
-    again = ask.answer(
-        part.again, shown=text, lm_text=TEXT, lm_place=0, lm_window=1, **SAMPLING
+    made = {}
+    shown = draw(action=part.read, made=made)["shown"]
+    again = draw(made=made, shown=shown, lm_window=1)["picture"]
+    narrow = writer.read(TEXT, window=1)
+    assert [one[2] for one in again["pieces"]] == pytest.approx(
+        narrow.log_probs, abs=1e-6
     )
-    assert again["shown"].log_probs == writer.read(TEXT, window=1).log_probs
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])
@@ -109,70 +127,106 @@ def test_what_is_typed_is_never_markup(writer):
     assert "<b>" not in html
 
 
-def test_a_text_is_read_written_on_and_taken_back(ask):
-    read = ask.answer(part.read, shown=None, lm_text="A dull", lm_place=2, **SAMPLING)
-    assert (read["lm_text"], read["lm_place"], read["problem"]) == ("A dull", 0, "")
+def test_a_text_is_read_written_on_and_taken_back(draw):
+    read = draw(action=part.read, lm_text="A dull", lm_place=2)
+    assert (read["lm_text"], read["lm_place"], read["warned"]) == ("A dull", 0, "")
 
     def act(shown, **what):
-        return ask.answer(
-            part.act,
-            shown=shown,
-            lm_text="",
-            lm_place=0,
-            event=event(**what),
-            **SAMPLING,
-        )
+        return draw(action=part.act, shown=shown, event=event(**what))
 
+    assert act(None, what="more") == NOTHING, "there is nothing yet"
     more = act(act(read["shown"], what="more")["shown"], what="more")
+    first, long = read["shown"][0], more["shown"][0]
     assert (
         more["lm_text"].startswith("A dull f")
-        and len(more["shown"].tokens) == len(read["shown"].tokens) + 2
+        and len(long.tokens) == len(first.tokens) + 2
     )
     back = act(more["shown"], what="back")
-    assert back["shown"].tokens == more["shown"].tokens[:-1]
-    rival = back["shown"].likeliest[1][2]
-    taken = act(back["shown"], what="take", place=2, rank=2)
-    assert taken["shown"].tokens == (back["shown"].tokens[0], rival.token)
+    text = back["shown"][0]
+    assert text.tokens == long.tokens[:-1]
+    rival = text.likeliest[1][2]
+    taken = act(back["shown"], what="take", place=2, token=rival.token)
+    assert taken["shown"][0].tokens == (text.tokens[0], rival.token)
     assert taken["picture"]["pieces"][1][2] == pytest.approx(rival.log_prob, abs=1e-5)
 
 
-def test_other_settings_change_the_chances_alone(ask):
-    shown = ask.answer(part.read, shown=None, lm_text=TEXT, lm_place=0, **SAMPLING)[
-        "shown"
+def test_the_piece_that_is_clicked_is_taken_whatever_is_listed_by_now(writer, draw):
+    listed = writer.read(TEXT, window=1).likeliest
+    shown = draw(action=part.read)["shown"]
+    place, token = next(
+        (place, one.token)
+        for place, (before, now) in enumerate(
+            zip(listed, shown[0].likeliest, strict=True), 1
+        )
+        for one, other in zip(before, now, strict=True)
+        if one.token != other.token
+    )
+    take = event(what="take", place=place, token=token)
+    taken = draw(action=part.act, shown=shown, event=take)
+    assert taken["shown"][0].tokens[place - 1] == token
+
+
+def test_other_settings_change_the_chances_alone(draw):
+    made = {}
+    read = draw(action=part.read, made=made)
+    warm = {"made": made, "shown": read["shown"], "lm_place": 2, "lm_temperature": 2}
+    warmer = draw(**warm)
+    assert warmer.keys() == {"problem", "picture", "warned"}
+    assert warmer["picture"]["pieces"] == read["picture"]["pieces"]
+    assert warmer["picture"]["place"] == 2
+    assert read["picture"]["chances"][0] == 1 and read["picture"]["choices"] == 1
+    assert warmer["picture"]["chances"][0] < 1 and warmer["picture"]["choices"] > 1
+    assert draw(**warm) == NOTHING, "it is there"
+    again = draw(action=part.read, **warm)["picture"]
+    assert again["chances"] == warmer["picture"]["chances"]
+
+
+def test_a_text_has_the_chances_of_settings_that_changed_while_it_was_written(
+    running, writer, draw
+):
+    more = {"action": part.act, "event": event(what="more")}
+    made = {}
+    read = draw(action=part.read, lm_text="A dull", made=made)
+    written = draw(**more, shown=read["shown"], made=made)
+    assert written["picture"]["choices"] == 1, "of the settings when it was asked for"
+    # and whoever set the text, it is drawn by the listener of the settings, after it
+    now = draw(shown=written["shown"], lm_temperature=2, made=made)["picture"]
+    assert now["text"] == written["lm_text"] and now["choices"] > 1
+    page = laid_out(running, writer=writer)
+    shown = page.pictures[part.ID].inputs["shown"]
+    warmth = page.controls["lm_temperature"].component
+    (drawing,) = [
+        one.targets
+        for one in page.demo.fns.values()
+        if (shown._id, "change") in one.targets
     ]
-    warmer = ask.answer(
-        part.again,
-        shown=shown,
-        lm_text=TEXT,
-        lm_place=2,
-        **{**SAMPLING, "lm_temperature": 2},
-    )
-    assert (
-        warmer["shown"].log_probs == pytest.approx(shown.log_probs)
-        and warmer["picture"]["place"] == 2
-    )
-    assert shown.chances[0] == 1 and shown.choices == 1
-    assert warmer["shown"].chances[0] < 1 and warmer["shown"].choices > 1
+    assert (warmth._id, "change") in drawing
 
 
-def test_the_text_of_an_address_is_read_at_its_place_and_only_once(ask):
-    opened = ask.answer(
-        part.read_first, shown=None, lm_text=TEXT, lm_place=3, **SAMPLING
-    )
+def test_what_was_refused_stays_said_when_its_listeners_look_again(draw):
+    made = {}
+    read = draw(action=part.read, made=made)
+    refused = draw(action=part.read, lm_text="boring " * 60, made=made)
+    assert refused["problem"] and refused["shown"] is None
+    assert draw(shown=refused["shown"], made=made) == NOTHING
+    assert draw(shown=read["shown"], made=made)["picture"], "what was cleared is drawn"
+
+
+def test_the_text_of_an_address_is_read_at_its_place_and_only_once(draw):
+    made = {}
+    opened = draw(action=part.read_first, made=made, lm_place=3)
     assert opened["lm_place"] == opened["picture"]["place"] == 3
-    assert ask.answer(
-        part.read_first, shown=opened["shown"], lm_text=TEXT, lm_place=3, **SAMPLING
-    ) == {"problem": ""}
-    beyond = ask.answer(
-        part.read_first, shown=None, lm_text="A", lm_place=90, **SAMPLING
-    )
+    there = {"action": part.read_first, "made": made, "shown": opened["shown"]}
+    assert draw(**there, lm_place=3) == NOTHING
+    assert draw(**there, lm_place=2)["picture"]["place"] == 2
+    # set while another tab was open
+    assert draw(**there, lm_temperature=2)["picture"]["choices"] > 1
+    beyond = draw(action=part.read_first, lm_text="A", lm_place=90)
     assert beyond["lm_place"] == 0
 
 
-def test_what_cannot_be_read_is_said(ask):
-    long = ask.answer(
-        part.read, shown=None, lm_text="boring " * 60, lm_place=0, **SAMPLING
-    )
+def test_what_cannot_be_read_is_said(ask, draw):
+    long = draw(action=part.read, lm_text="boring " * 60)
     assert (
         "this language model reads at most 47" in long["problem"]
         and long["picture"] is None
@@ -239,18 +293,19 @@ def test_the_controls_are_in_the_address(running, writer):
         ({"lm_seed": -1}, "seed is -1"),
     ],
 )
-def test_settings_that_are_none_are_one_sentence(ask, change, said):
-    answer = ask.answer(
-        part.read, shown=None, lm_text="This film", lm_place=0, **SAMPLING | change
-    )
-    assert said in unescape(answer["problem"])
+def test_settings_that_are_none_are_one_sentence(draw, change, said):
+    made = {}
+    read = draw(action=part.read, made=made)
+    there = {"made": made, "shown": read["shown"]}
+    for action in (None, part.read):
+        answer = draw(action=action, **there, **change)
+        assert said in unescape(answer["problem"]) and answer["picture"] is None
+        back = draw(**there)
+        assert back["picture"] == read["picture"] and back["warned"] == ""
 
 
-def test_a_temperature_near_zero_takes_the_likeliest(ask):
-    values = SAMPLING | {"lm_temperature": 1e-300}
-    shown = ask.answer(
-        part.read, shown=None, lm_text="This film", lm_place=math.nan, **values
-    )["shown"]
+def test_a_temperature_near_zero_takes_the_likeliest(draw):
+    shown = draw(action=part.read, lm_place=math.nan, lm_temperature=1e-300)["shown"][0]
     assert shown.chances[0] == 1 and sum(shown.chances) == 1
 
 
@@ -261,24 +316,15 @@ def test_a_temperature_near_zero_takes_the_likeliest(ask):
         {"what": None},
         {"what": {}},
         {"what": "take"},
-        {"what": "take", "place": math.nan, "rank": 1},
-        {"what": "take", "place": {}, "rank": 1},
-        {"what": "take", "place": 1, "rank": None},
-        {"what": "take", "place": math.inf, "rank": 1},
+        {"what": "take", "place": math.nan, "token": 9},
+        {"what": "take", "place": {}, "token": 9},
+        {"what": "take", "place": 1, "token": None},
+        {"what": "take", "place": math.inf, "token": 9},
     ],
 )
-def test_events_that_no_script_sends_are_one_sentence(ask, sent):
-    shown = ask.answer(
-        part.read, shown=None, lm_text="This film", lm_place=0, **SAMPLING
-    )["shown"]
-    answer = ask.answer(
-        part.act,
-        shown=shown,
-        lm_text="",
-        lm_place=0,
-        event=SimpleNamespace(**sent),
-        **SAMPLING,
-    )
+def test_events_that_no_script_sends_are_one_sentence(writer, draw, sent):
+    shown = (writer.read(TEXT), {})
+    answer = draw(action=part.act, shown=shown, event=event(**sent))
     assert "which is not valid; reload the page." in unescape(answer["problem"])
     for place in (None, {}, math.nan):
         with pytest.raises(UserError, match="reload the page"):

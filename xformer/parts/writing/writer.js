@@ -1,8 +1,8 @@
 // Shows a text as a language model reads it, from props.value (draw.py): every piece shaded by its
 // surprise, and the likeliest pieces at one place. A click, an arrow key or the address chooses the place, which
 // triggers 'choose' {place}, from 1; 0 is the place after the last piece. A change of the text triggers 'act' {what,
-// place, rank}: 'more' writes a piece, 'take' puts one of the likeliest in a place and drops what follows, 'back' takes
-// the last piece away.
+// place, token}: 'more' writes a piece, 'take' puts one of the likeliest in a place and drops what follows, 'back'
+// takes the last piece away.
 import {htmlPicture} from '../../../assets/html_picture.js';
 import {saveOnClick} from '../../../assets/save.js';
 import {escapeHtml, fill, fixed, grouped, percent, redraw, whenOutOfSight} from '../../../assets/shared.js';
@@ -72,7 +72,7 @@ export default function start({element, props, trigger, watch}) {
       say('lm_said_next', {unsure, choices: text.choices === 1 ? say('lm_certain') :
         say('lm_choices', {count: grouped(text.choices)})}) :
       say('lm_said', {piece: name, percent: percent(Math.exp(logProb)), bits: bits(logProb).toFixed(1), rank, unsure});
-    redraw(inside('ol'), now.likeliest.map(([piece, log], i) => candidate(piece, log, i, chosen, atEnd)).join(''));
+    redraw(inside('ol'), now.likeliest.map((one, i) => candidate(one, i, chosen, atEnd)).join(''));
     inside('ol').classList.toggle('drawn', atEnd);
     inside('.toggle').textContent = say(playing ? 'lm_pause' : 'lm_play');
     inside('[data-act="more"]').textContent = say('lm_more');
@@ -83,12 +83,12 @@ export default function start({element, props, trigger, watch}) {
     element.dataset.pieces = text.pieces.length;
   }
 
-  function candidate(piece, log, i, chosen, atEnd) {
+  function candidate([piece, log, token], i, chosen, atEnd) {
     const p = Math.exp(log), chance = text.chances[i];
     const said = chance ? say('lm_drawn', {percent: percent(chance)}) : say('lm_drawn_never');
     const drawn = atEnd ? `<span class="number chance">${escapeHtml(said)}</span>` :
       `<span class="number log">${fixed(log, 2)}</span>`;
-    return `<li class="${i + 1 === chosen ? 'chosen' : ''}"><button type="button" data-rank="${i}" ` +
+    return `<li class="${i + 1 === chosen ? 'chosen' : ''}"><button type="button" data-token="${token}" ` +
       `aria-label="${escapeHtml(say('lm_take', {piece}))}" lang="en">${escapeHtml(piece)}</button>` +
       `<span class="track"><i style="--share:${p.toFixed(4)}"></i></span>` +
       `<span class="number">${percent(p)}</span>${drawn}</li>`;
@@ -131,7 +131,7 @@ export default function start({element, props, trigger, watch}) {
     }
     halt();
     if (button.dataset.act) act(button.dataset.act);
-    else if (button.dataset.rank) act('take', {place, rank: Number(button.dataset.rank)});
+    else if (button.dataset.token) act('take', {place, token: Number(button.dataset.token)});
     else if (button.dataset.place) look(Number(button.dataset.place));
   });
   element.addEventListener('keydown', event => {
