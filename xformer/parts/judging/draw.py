@@ -254,26 +254,26 @@ def strongest(
     )
 
 
-def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
+def moved(sentiment: Sentiment, judged: Sentiment, language: Language = ENGLISH) -> str:
     """Say how far an edit of a text has moved the verdict, and mark the changes; "" if
-    the new text is no edit."""
+    the new text is no edit. sentiment: before it; judged: after it."""
     matcher = difflib.SequenceMatcher(
-        a=before.text.split(), b=after.text.split(), autojunk=False
+        a=sentiment.text.split(), b=judged.text.split(), autojunk=False
     )
     if (
-        before.text == after.text
+        sentiment.text == judged.text
         or matcher.quick_ratio() < KEPT
         or matcher.ratio() < KEPT
     ):
         return ""
-    label = before.label
+    label = sentiment.label
     return fill(
         "sentiment.moved",
         language,
         label=label_name(label, language),
-        was=before.probabilities[label],
-        now=after.probabilities[label],
-        changes=changed_words(before.text, after.text, CONTEXT),
+        was=sentiment.probabilities[label],
+        now=judged.probabilities[label],
+        changes=changed_words(sentiment.text, judged.text, CONTEXT),
     )
 
 

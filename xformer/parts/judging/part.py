@@ -20,7 +20,7 @@ from xformer.serve.protocol import ReviewService, StudyService
 from xformer.strings import Language
 from xformer.ui.components import WIRE, canvas, figure
 from xformer.ui.controls import OneOf, Words, numbers
-from xformer.ui.handlers import LATEST, QUIET, Ask
+from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.layout import Layout, narrow, wide
 from xformer.ui.reviews import EXAMPLES, chosen, kept, missing
 
@@ -35,6 +35,7 @@ FOLDS = (
 PAIRS: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("pairs.json").read_text(encoding="utf-8")
 )
+GIVES = ("gives", "gives_picture", "gives_table")
 PATIENCE = 1.0  # seconds after which the progress is shown
 
 
@@ -81,7 +82,6 @@ def build(part: Layout) -> None:
     shipped = part.inner(page.always(reader))
     with gr.Column(elem_classes="folds"):
         _quality(shipped, reader, part)
-    part["attribution"] = gr.State()
     _listen(part)
 
 
@@ -154,66 +154,76 @@ def _looked(part: Layout, info: ModelInfo) -> None:
 
 
 def _listen(part: Layout) -> None:
-    """Judge the review when it is asked for, and draw what follows from that."""
-    live = ("verdict", "moves", "stale")
-    explained = (
-        "attribution",
-        "effects",
-        "review",
-        "gives",
-        "gives_picture",
-        "gives_table",
-        *live,
-    )
-    waits: dict[str, Any] = {
-        **QUIET,
-    }
-    part["classifier"].change(
-        **part.listener(
-            choose, "text", *explained, "about", "layer", "head", problem="moves"
-        ),
-        **waits,
-    ).then(**part.listener(offer, "layer", "head"), **QUIET)
+    """Judge the review when it is asked for."""
+    judged = part["attribution"] = gr.State()
+    explained = "attribution", "review"
     gr.on(
         [part["button"].click, part["text"].submit],
         **part.listener(judge, *explained, problem="moves"),
-        **waits,
+        **QUIET,
     )
     part["sample"].click(
-        **part.listener(judge_example, "text", *explained, problem="moves"), **waits
+        **part.listener(judge_example, "text", *explained, problem="moves"), **QUIET
     )
     part.opened.change(
         **part.listener(open_tab, "text", *explained, problem="moves", only_here=True),
-        **waits,
-    )
-    # One listener for each picture, whatever changes it: an older answer cannot come
-    # after a newer one. (The input event of gradio's Textbox knows neither the
-    # backspace key nor pasting, nor the keyboard of a phone.)
-    judged = part["attribution"].change
-    kind = part["kind"]
-    gr.on(
-        [part["text"].change, judged],
-        **part.listener(follow, *live, problem="moves"),
-        **LATEST,
-    )
-    gr.on(
-        [judged, kind.input, part["layer"].input, part["head"].input],
-        **part.listener(draw, "looked", "strongest", "two_ways"),
-        **LATEST,
-    )
-    kind.input(
-        **part.listener(
-            show_head,
-            "of_head",
-        ),
         **QUIET,
     )
+    of_head = "layer", "head"
+    part["classifier"].change(
+        **part.listener(choose, "text", *explained, *of_head, problem="moves"), **QUIET
+    ).then(**part.listener(offer, "about", *of_head), **QUIET)
+    _follow(part, judged, ("kind", *of_head))
 
 
-def show_head(
-    service: ReviewService, language: Language, *, kind: str
-) -> dict[str, Any]:
-    return {"of_head": gr.update(visible=kind == "head")}
+def _follow(part: Layout, judged: gr.State, view: tuple[str, ...]) -> None:
+    """Draw what explains the judgement that stands, where its model looks, and what an
+    edit of its text has moved: each by itself, as what is typed may be refused, and so
+    is, by Gradio, a head that is no more a choice.
+
+    view: the names of what says where to look.
+    """
+    explaining = part.pictures(ID, tab=None)
+    looking = part.pictures(f"{ID}.look", tab=None)
+    stale = notice([part.say("review_stale")], "warning")
+    cleared = {"verdict": "", "stale": stale}
+    editing = part.pictures(f"{ID}.edit", tab=None, cleared=cleared)
+    for pictures in (explaining, looking, editing):
+        pictures.input("attribution", judged)
+        pictures.fact("sentiment", lambda attribution: attribution.sentiment)
+    # changes by code too: another classifier has layers and heads of its own
+    changes = [looking.input(name, part[name]).change for name in view]
+    seen = "attribution"
+    explaining.fact("maximum", show_maximum)
+    explaining.add_each(
+        part, {"effects": figures.effects, "two_ways": figures.two_ways}, seen=seen
+    )
+    explaining.add_all("maximum", {name: part[name] for name in GIVES}, seen=seen)
+    explaining.listen(None, judged.change, how=QUIET)
+    looking.fact("view", view_of)
+    looking.add("of_head", part["of_head"], show_head)
+    looking.add_each(
+        part, {"looked": figures.looked, "strongest": figures.strongest}, seen=seen
+    )
+    looking.listen(None, judged.change, *changes, how=QUIET)
+    # The input event of gradio's Textbox knows neither the backspace key nor pasting,
+    # nor the keyboard of a phone.
+    text = editing.input("text", part["text"])
+    editing.fact("judged", judge_now)
+    editing.add_each(
+        part,
+        {
+            "verdict": figures.reading,
+            "moves": figures.moved,
+            "stale": lambda sentiment, judged: "" if judged is sentiment else stale,
+        },
+        seen=seen,
+    )
+    editing.listen(part["moves"], text.change, judged.change, how=QUIET)
+
+
+def show_head(kind: str) -> Any:
+    return gr.update(visible=kind == "head")
 
 
 def _about(info: ModelInfo, language: Language) -> str:
@@ -250,28 +260,10 @@ def judge(
         if time.perf_counter() - began > PATIENCE:
             progress((done, of))
 
-    attribution = service.attribute(text or "", tell)
-    return {
-        "attribution": attribution,
-        "effects": figures.effects(attribution, language),
-        "review": kept(text),
-        **_maximum(attribution, language),
-        **_live(attribution.sentiment, language),
-    }
+    return {"attribution": service.attribute(text or "", tell), "review": kept(text)}
 
 
-def _maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
-    """Show which word gives each dimension, where the pooling is a maximum."""
-    found = attribution.maximum
-    if found is None:
-        return {"gives": "", "gives_picture": None, "gives_table": ""}
-    return {
-        "gives": of_maximum.explained(attribution, found, language),
-        "gives_picture": figure(of_maximum.picture(found, language)),
-        "gives_table": of_maximum.table(attribution, found, language),
-    }
-
-
+@refused(layer=1, head=1)
 def choose(
     service: ReviewService,
     language: Language,
@@ -283,38 +275,38 @@ def choose(
 ) -> dict[str, Any]:
     """Judge the review again with the classifier that was chosen; that of the address,
     where the address chose it."""
-    answer: dict[str, Any] = {
-        "about": _about(service.info, language),
-        "layer": 1,
-        "head": 1,
-    }
+    answer: dict[str, Any] = {"layer": 1, "head": 1}
     if attribution is None:
         answer["text"] = text = chosen(review, text or "")
     return {**answer, **judge(service, language, text=text, progress=progress)}
 
 
 def offer(service: ReviewService, language: Language) -> dict[str, Any]:
-    """Offer the layers and heads that the chosen classifier has.
+    """Say which classifier is chosen, and offer the layers and heads that it has.
 
     First, `choose` sets both to 1, which all have: Gradio refuses a value that is under
     way and no more a choice.
     """
+    info = service.info
     return {
-        "layer": gr.update(choices=numbers(service.info.n_layers)),
-        "head": gr.update(choices=numbers(service.info.n_heads)),
+        "about": _about(info, language),
+        "layer": gr.update(choices=numbers(info.n_layers), value=1),
+        "head": gr.update(choices=numbers(info.n_heads), value=1),
     }
-
-
-def _live(judged: Sentiment, language: Language) -> dict[str, str]:
-    """Show the verdict on a text that is explained as it stands."""
-    return {"verdict": figures.reading(judged, language), "moves": "", "stale": ""}
 
 
 def judge_example(
     service: ReviewService, language: Language, *, sample: list[str], progress: Any
 ) -> Iterator[dict[str, Any]]:
-    """Put an example into the field and judge it."""
-    yield from _judge_in_field(service, language, sample[0], progress)
+    """Put an example into the field together with its judgement; without one, where it
+    cannot be judged. What somebody types meanwhile stays, as assets/gradio_answers.js
+    sees to."""
+    (text,) = sample
+    try:
+        yield {"text": text, **judge(service, language, text=text, progress=progress)}
+    except Exception:
+        yield {"text": text}
+        raise
 
 
 def open_tab(
@@ -331,72 +323,38 @@ def open_tab(
     if attribution is not None:
         yield {"problem": gr.skip()}
         return
-    yield from _judge_in_field(service, language, chosen(review, text), progress)
+    sample = [chosen(review, text)]
+    yield from judge_example(service, language, sample=sample, progress=progress)
 
 
-def _judge_in_field(
-    service: ReviewService, language: Language, text: str, progress: Any
-) -> Iterator[dict[str, Any]]:
-    """Put a review into the field together with its judgement; without one, where it
-    cannot be judged. What somebody types meanwhile stays, as assets/gradio_answers.js
-    sees to."""
-    try:
-        yield {"text": text, **judge(service, language, text=text, progress=progress)}
-    except Exception:
-        yield {"text": text}
-        raise
+def judge_now(
+    service: ReviewService, text: str | None, sentiment: Sentiment
+) -> Sentiment:
+    """Judge the text as it is now. Nothing is classified while it is the one that is
+    explained."""
+    if service.clean(text or "")[0] == sentiment.text:
+        return sentiment
+    (now,) = service.classify([text or ""])
+    return now
 
 
-def follow(
-    service: ReviewService,
-    language: Language,
-    *,
-    attribution: Attribution | None,
-    text: str | None,
-) -> Iterator[dict[str, str]]:
-    """Judge the text as it is now, compare it with the one that is explained, of which
-    it may be an edit, and say that the explanation is not of this text. Nothing is
-    classified while they are the same."""
-    if attribution is None:
-        yield {}
-        return
-    stale = notice([language.say("review_stale")], "warning")
-    try:
-        if service.clean(text or "")[0] == attribution.sentiment.text:
-            yield _live(attribution.sentiment, language)
-            return
-        (now,) = service.classify([text or ""])
-    except Exception:
-        yield {"verdict": "", "stale": stale}
-        raise
-    yield {
-        "verdict": figures.reading(now, language),
-        "moves": figures.moved(attribution.sentiment, now, language),
-        "stale": stale,
+def show_maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
+    """Show which word gives each dimension, where the pooling is a maximum."""
+    found = attribution.maximum
+    if found is None:
+        return {"gives": "", "gives_table": ""}
+    return {
+        "gives": of_maximum.explained(attribution, found, language),
+        "gives_picture": of_maximum.picture(found, language),
+        "gives_table": of_maximum.table(attribution, found, language),
     }
 
 
-def draw(
-    _: ReviewService,
-    language: Language,
-    *,
-    attribution: Attribution | None,
-    kind: str,
-    layer: int,
-    head: int,
-) -> dict[str, str]:
-    """Draw where the model looked, beside the effects, and list the words that count
-    most; nothing before a judgement."""
-    if attribution is None:
-        return {}
+def view_of(attribution: Attribution, kind: str, layer: int, head: int) -> View:
+    """Whose shares are shown."""
     layers, heads = attribution.heads.shape[:2]
     # a moment ago they may have been another model's
-    view = View(kind, min(int(layer), layers), min(int(head), heads))
-    return {
-        "looked": figures.looked(attribution, view, language),
-        "strongest": figures.strongest(attribution, view, language),
-        "two_ways": figures.two_ways(attribution.sentiment, language),
-    }
+    return View(kind, min(int(layer), layers), min(int(head), heads))
 
 
 def _pairs(part: Layout) -> None:

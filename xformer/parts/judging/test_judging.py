@@ -4,6 +4,7 @@ and its handlers on bad input."""
 import json
 import re
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from html import escape, unescape
@@ -35,6 +36,7 @@ from xformer.results import (
     fixed,
 )
 from xformer.results.reviews import PretrainingRun, PretrainingStudy
+from xformer.serve.engine import Service
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui.controls import setting_order
@@ -505,18 +507,46 @@ def ask(running):
     return Ask.always(running, ENGLISH)
 
 
+@pytest.fixture(scope="module")
+def page(tiny_checkpoint, running):
+    with closing(Service.open(tiny_checkpoint, "cpu")) as service:
+        return laid_out(service, running)
+
+
+@pytest.fixture(scope="module")
+def draw(page, ask):
+    """A function that draws what a judgement, a view and the text in the field have
+    changed; made: what was drawn, of the judgement, of the view and of the text."""
+    view = {"kind": View.kind, "layer": 1, "head": 1}
+    of_it, of_view, of_edit = (
+        page.pictures[f"{tab.ID}{name}"] for name in ("", ".look", ".edit")
+    )
+
+    def draw(found, text, ask=ask, made=None, **more):
+        first, second, third = made or ({}, {}, {})
+        seen = {**view, **more, "attribution": found}
+        return {
+            **ask.answer(of_it.stream, made=first, attribution=found),
+            **ask.answer(of_view.stream, made=second, **seen),
+            **ask.answer(of_edit.stream, made=third, attribution=found, text=text),
+        }
+
+    return draw
+
+
 def judge(ask, text, progress=print):
     return ask.answer(tab.judge, text=text, progress=progress)
 
 
-def test_numbers_on_the_page_are_those_of_the_service(running, ask):
+def test_numbers_on_the_page_are_those_of_the_service(running, ask, draw):
     text = "It's a clever story, beautifully told."
     answer = judge(ask, text)
     (alone,) = running.classify([text])
     assert answer["problem"] == "" and answer["review"] == text
-    assert percent(alone.probability) in answer["verdict"]
     found = answer["attribution"]
-    hints = [hint for _, _, hint, _ in spans(answer["effects"])][: len(found.words)]
+    drawn = draw(found, text)
+    assert percent(alone.probability) in drawn["verdict"]
+    hints = [hint for _, _, hint, _ in spans(drawn["effects"])][: len(found.words)]
     assert [hint.rsplit(": ")[-1] for hint in hints] == [
         f"{fixed(value, '+.2f')} nats" for value in found.effect
     ]
@@ -531,20 +561,28 @@ def test_numbers_on_the_page_are_those_of_the_service(running, ask):
         ("word " * 6001, "at most 30,000 characters"),
     ],
 )
-def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, ask, text, said):
+def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, ask, draw, text, said):
     answer = judge(ask, text)
     assert (
         said in answer["problem"]
         and 'role="alert"' in answer["problem"]
         and answer.keys() == {"problem"}
     )
-    first, last = ask.answers(
-        tab.follow, attribution=running.attribute("A film."), text=text
-    )
-    assert first["verdict"] == "" and "not as it is now" in first["stale"], (
+    made = ({}, {}, {})
+    found = running.attribute("A film.")
+    draw(found, "A film.", made=made)
+    edited = draw(found, text, made=made)
+    assert edited["verdict"] == "" and "not as it is now" in edited["stale"], (
         "no other verdict is left"
     )
-    assert said in last["problem"] and last.keys() == {"problem"}
+    assert said in edited["problem"] and 'role="alert"' in edited["problem"]
+    assert edited.keys() == {"problem", "verdict", "stale"}
+    head = draw(found, text, made=made, kind="head", head=2)
+    assert "Layer 1, head 2:" in head["looked"] and head["of_head"]["visible"], (
+        "the judgement that stands is looked at all the same"
+    )
+    back = draw(found, "A film.", made=made)
+    assert back["verdict"] and (back["moves"], back["stale"]) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -586,7 +624,7 @@ def test_the_tab_opens_on_the_review_of_the_address_unless_somebody_typed(runnin
 
 
 def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(
-    running, ask, monkeypatch
+    running, draw, monkeypatch
 ):
     found = running.attribute("A great  film.")
     classify = running.classify
@@ -595,39 +633,36 @@ def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(
         running, "classify", lambda some: texts.extend(some) or classify(some)
     )
     for text in ("A great  film.", " A great film.\n"):
-        answer = ask.answer(tab.follow, attribution=found, text=text)
+        answer = draw(found, text)
         assert answer["verdict"] == figures.reading(found.sentiment)
         assert (answer["moves"], answer["stale"]) == ("", "")
-    assert (
-        ask.answer(tab.follow, attribution=None, text="A dull film.") == {"problem": ""}
-        and not texts
-    )
-    answer = ask.answer(tab.follow, attribution=found, text="A dull film.")
+    assert {*draw(None, "A dull film.")} == {"problem", "of_head"} and not texts
+    answer = draw(found, "A dull film.")
     assert (
         "<ins>dull</ins>" in answer["moves"] and "not as it is now" in answer["stale"]
     )
     assert percent(classify(["A dull film."])[0].probability) in answer["verdict"]
-    other = ask.answer(tab.follow, attribution=found, text="Two hours wasted.")
+    other = draw(found, "Two hours wasted.")
     assert other["moves"] == "" and other["stale"] and other["verdict"]
     assert texts == ["A dull film.", "Two hours wasted."]
 
 
-def test_of_a_text_that_is_too_long_both_ends_are_read_and_what_is_cut_is_said(ask):
-    answer = judge(ask, "a great film and a story " * 333 + "not bad")
+def test_of_a_text_that_is_too_long_both_ends_are_read_and_what_is_cut_is_said(
+    running, draw
+):
+    text = "a great film and a story " * 333 + "not bad"
+    answer = draw(running.attribute(text), text)
     assert "The text is longer than the model reads" in answer["verdict"]
     assert re.search(r'class="cut">\[[\d,]+ pieces left out here\]', answer["effects"])
 
 
-def test_markup_in_a_review_is_told_and_shown_as_text(running, ask):
+def test_markup_in_a_review_is_told_and_shown_as_text(running, draw):
     text = "A <img src=x onerror=alert(1)> great <b>film</b>."
-    answer = judge(ask, text)
+    found = running.attribute(text)
+    answer = draw(found, text)
     assert "The text looks like HTML" in answer["verdict"]
     assert not re.search("<(img|b>)", answer["effects"]) and "&lt;" in answer["effects"]
-    edited = ask.answer(
-        tab.follow,
-        attribution=answer["attribution"],
-        text=f"{text} <script>alert(2)</script>",
-    )
+    edited = draw(found, f"{text} <script>alert(2)</script>")
     assert "<ins>&lt;script&gt;alert(2)&lt;/script&gt;</ins>" in edited["moves"]
 
 
@@ -639,13 +674,13 @@ def test_progress_is_shown_once_it_takes_long(ask, monkeypatch, patience, shown)
     assert steps == ([(len(found.words),) * 2] if shown else [])
 
 
-def test_a_failure_inside_is_one_sentence(running, ask, monkeypatch, caplog):
+def test_a_failure_inside_is_one_sentence(running, ask, draw, monkeypatch, caplog):
     found = running.attribute("A film.")
     for name in ("classify", "attribute"):
         monkeypatch.setattr(running, name, lambda *_: 1 / 0)
     for answer in (
         judge(ask, "A film."),
-        ask.answer(tab.follow, attribution=found, text="A dull film."),
+        draw(found, "A dull film."),
         ask.answer(tab.read_pair, number=0),
     ):
         assert (
@@ -859,9 +894,10 @@ def test_the_words_that_give_are_tabled_with_what_that_adds():
 
 
 def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(
-    ask, review_tokenizer, tmp_path
+    running, draw, review_tokenizer, tmp_path
 ):
-    plain = judge(ask, "A dull film.")
+    text = "A dull film."
+    plain = draw(running.attribute(text), text)
     assert (plain["gives"], plain["gives_picture"], plain["gives_table"]) == (
         "",
         None,
@@ -874,7 +910,7 @@ def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(
     checkpoint.save(tmp_path / "max", model.eval(), review_tokenizer, {})
     service = SentimentService.open(tmp_path / "max", "cpu")
     assert "1 layer × 2 heads" in tab._about(service.info, ENGLISH)
-    answer = judge(Ask.always(service, ENGLISH), "A dull film.")
+    answer = draw(service.attribute(text), text, ask=Ask.always(service, ENGLISH))
     assert (
         "32 dimensions" in answer["gives"]
         and json.loads(answer["gives_picture"]["figure"])["data"]
@@ -915,23 +951,64 @@ def test_another_classifier_may_be_chosen_and_says_what_it_is(
     assert linked["text"] == linked["review"] == "Bad.", (
         "a link names the classifier and the review"
     )
-    assert 'data-name="lecture"' in answer["about"] and answer["verdict"]
-    assert (answer["layer"], answer["head"]) == (1, 1)
+    refused = choose(attribution=attribution(), review="", text="")
+    assert refused.pop("problem") and refused == {"layer": 1, "head": 1}
+    assert (answer["layer"], answer["head"]) == (1, 1), "before what is judged is drawn"
     offered = Ask.always(other, ENGLISH).answer(tab.offer)
-    assert [len(offered[name]["choices"]) for name in ("layer", "head")] == [
-        other.info.n_layers,
-        other.info.n_heads,
-    ]
+    assert 'data-name="lecture"' in offered["about"]
+    for name, count in (("layer", other.info.n_layers), ("head", other.info.n_heads)):
+        assert len(offered[name]["choices"]) == count and offered[name]["value"] == 1
 
 
-def test_a_head_that_the_other_classifier_has_not_is_its_last():
-    drawn = tab.draw(
-        None, ENGLISH, attribution=attribution(), kind="head", layer=9, head=9
+def test_a_head_that_the_other_classifier_has_not_is_its_last(draw):
+    found = attribution()
+    drawn = draw(found, found.sentiment.text, kind="head", layer=9, head=9)
+    last = draw(found, found.sentiment.text, kind="head", layer=1, head=2)
+    assert drawn == last and "head 2" in drawn["looked"]
+
+
+def test_no_head_that_is_no_more_a_choice_keeps_a_review_from_being_judged(page):
+    """Gradio refuses a listener that is given one."""
+    pictures = page.pictures[f"{tab.ID}.look"]
+    judged, *view = (
+        pictures.inputs[name] for name in ("attribution", "kind", "layer", "head")
     )
-    last = tab.draw(
-        None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2
+    listeners = page.demo.fns.values()
+    asking = [one for one in listeners if judged in one.outputs]
+    typing = [one for one in listeners if (page.review._id, "change") in one.targets]
+    explained = page.pictures[tab.ID].pictures["effects"].component
+    drawing = [one for one in listeners if explained in one.outputs]
+    assert (len(asking), len(typing), len(drawing)) == (4, 1, 1)
+    for one in (*asking, *typing, *drawing):
+        assert {*view}.isdisjoint(one.inputs)
+    (looking,) = [one.targets for one in listeners if view[1] in one.inputs]
+    assert {(one._id, "change") for one in (judged, *view)} == {*looking}, (
+        "also where another classifier sets it"
     )
-    assert drawn == last
+
+
+def test_an_edit_a_head_and_a_judgement_draw_what_they_change_alone(
+    running, draw, monkeypatch
+):
+    texts = []
+    classify = running.classify
+    monkeypatch.setattr(
+        running, "classify", lambda some: texts.extend(some) or classify(some)
+    )
+    made = ({}, {}, {})
+    found = running.attribute("A great film.")
+    edit = {"problem", "verdict", "moves", "stale"}
+    first = draw(found, "A great film.", made=made)
+    assert first.keys() > edit | {"effects", "gives", "strongest", "two_ways"}
+    assert draw(found, "A great film.", made=made) == {"problem": gr.skip()}
+    assert draw(found, "A dull film.", made=made).keys() == edit
+    head = draw(found, "A dull film.", made=made, kind="head")
+    assert head.keys() == {"problem", "of_head", "looked", "strongest"}
+    assert texts == ["A dull film."]
+    again = draw(running.attribute("A great film."), "A dull film.", made=made)
+    assert again.keys() > edit and "<ins>dull</ins>" in again["moves"], (
+        "a judgement empties the place of problems, whatever stood there"
+    )
 
 
 def test_ranks_that_tie_share_their_mean():
