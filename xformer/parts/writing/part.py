@@ -109,10 +109,7 @@ def build(part: Layout) -> None:
     # answer too.
     picture.act(**pictures.listener(problem, act, outputs=outputs), **LATEST)
     picture.choose(**part.listener(look, "lm_place"), **LATEST)
-    # After `shown` too: settings may change while a text is written.
-    pictures.listen(
-        problem, shown.change, by_change=(*SAMPLING, "lm_window"), how=QUIET
-    )
+    pictures.listen(problem, by_change=(*SAMPLING, "lm_window"), how=QUIET)
     with part.folded("likelier"):
         _likelier(of_two)
     part.include(of_two)
