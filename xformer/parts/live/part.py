@@ -99,9 +99,7 @@ def build(part: Layout) -> None:
                 part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
             part["told"] = gr.HTML(elem_classes="summary live-told")
             part.beside(
-                part.plot,
-                {"progress": "live-progress", "pace": "live-pace"},
-                "live-curves",
+                part.plot, {"progress": "live-progress", "pace": "live-pace"}, "curves"
             )
             with gr.Row():
                 with gr.Column(min_width=300):
