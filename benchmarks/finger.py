@@ -156,6 +156,7 @@ def by_click(browser: Browser, ours: str, width: int) -> Iterator[tuple[str, flo
                 found = page.locator(f"[role=tabpanel] label:has({chosen}):visible")
                 if found.count():
                     found.first.click()
+                    idle(page)  # a fold comes with its part
             if place.folded:
                 fold = page.locator(f".block.at-{place.key} > button:not(.open)")
                 if not fold.locator("visible=true").count():
