@@ -56,9 +56,7 @@ function chooseTab(event) {
   if (event.isTrusted && tab) state.returning = false;
   if (tab?.matches('.bar ~ .tabs > .tab-wrapper *')) showBarOf(tab.dataset.tabId);
   const sheet = event.target.closest('.sheets label')?.querySelector('input');
-  if (!sheet) return;
-  const of = document.querySelector('.bar').dataset.tab;
-  state.sheets[of] = sheet.value;
+  if (sheet) state.sheets[document.querySelector('.bar').dataset.tab] = sheet.value;
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of

@@ -57,7 +57,7 @@ export function countHere(ofSheet, sheet, times) {
   return sheet === ofSheet ? String(Number(times) + 1) : undefined;
 }
 
-// Shows one part, or sheet, of a tab in its column; ids: of all, in the order of their columns.
+// Shows one part of a tab in its column; ids: of all, in the order of their columns.
 export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }
